@@ -269,7 +269,7 @@ fn a_planted_second_form_is_cleared_away() {
     // One that says something else is for people to decide.
     place.write(".versions/context_history.yaml", &full);
     assert_snapshot!(place.ctx("add nodes/c --body three").exits(1).stderr, @"
-    error[log-broken]: `.versions/checkpoints.jsonl` and `.versions/context_history.yaml` exist both
+    error[log-broken]: both `.versions/checkpoints.jsonl` and `.versions/context_history.yaml` exist
     hint: the two log files differ; nothing was written
     hint: find the right one with `git log -- .versions`, and move the other out of the vault
     ");

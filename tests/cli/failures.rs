@@ -358,5 +358,5 @@ fn an_empty_duplicate_log_is_reported() {
     let place = Place::published(&[("nodes/a", "# A\n")]);
     place.write(".versions/context_history.yaml", "checkpoints:\n");
     let told = place.ctx("resolve type:document").exits(1).stderr;
-    assert!(told.contains("exist both"), "{told}");
+    assert!(told.contains("context_history.yaml` exist"), "{told}");
 }

@@ -1,4 +1,4 @@
-//! A log without fault: its checkpoints, the state at each of them, and the next one.
+//! A log without faults: its checkpoints, the state at each of them, and the next checkpoint.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -16,7 +16,7 @@ use crate::values::model::id::DocumentId;
 use crate::values::model::number::{CheckpointNumber, Version};
 use crate::values::model::timestamp::Timestamp;
 
-/// A log without fault.
+/// A log without faults.
 #[derive(Clone, Debug)]
 pub struct Chronicle<'l> {
     pub(super) log: &'l Log,
@@ -24,32 +24,32 @@ pub struct Chronicle<'l> {
 }
 
 impl<'l> Chronicle<'l> {
-    /// The checkpoints in order.
+    /// Returns the checkpoints in order.
     pub fn checkpoints(&self) -> &[&'l Checkpoint] {
         &self.checkpoints
     }
 
-    /// The last checkpoint.
+    /// Returns the last checkpoint.
     pub fn head(&self) -> Option<&'l Checkpoint> {
         self.checkpoints.last().copied()
     }
 
-    /// The number of the last checkpoint; 0 where there is none.
+    /// Returns the number of the last checkpoint; 0 for an empty log.
     pub fn head_number(&self) -> CheckpointNumber {
         CheckpointNumber::of_count(self.checkpoints.len())
     }
 
-    /// The chains that the last checkpoint binds, each by the line that it binds.
+    /// Returns the chains that the last checkpoint binds, each with the line that it binds.
     pub fn bound(&self) -> BTreeMap<DocumentId, Mark> {
         let mut state = PublishedSet::default();
         self.checkpoints.iter().for_each(|checkpoint| state.bind(&checkpoint.bound));
         state.bound().clone()
     }
 
-    /// A checkpoint by its number.
+    /// Returns the checkpoint with a number.
     ///
     /// # Errors
-    /// There is none of that number.
+    /// Fails if the log has no such checkpoint.
     pub fn checkpoint(&self, number: CheckpointNumber) -> Result<&'l Checkpoint, LogError> {
         let index = number.0.checked_sub(1).and_then(|n| usize::try_from(n).ok());
         index
@@ -57,16 +57,16 @@ impl<'l> Chronicle<'l> {
             .ok_or(LogError::Unknown { asked: number, last: self.head_number() })
     }
 
-    /// The hash that a checkpoint states; `None` if the log has no such checkpoint.
+    /// Returns the hash of a checkpoint; `None` if the log has no such checkpoint.
     pub fn hash_of(&self, number: CheckpointNumber) -> Option<Digest> {
         self.checkpoint(number).ok().map(|checkpoint| checkpoint.hash)
     }
 
-    /// What was published at a checkpoint, its hash recomputed from the maps. Number 0 is the
+    /// Returns the state at a checkpoint, with its hash recomputed from the maps. Number 0 is the
     /// empty vault.
     ///
     /// # Errors
-    /// No such checkpoint, or its hash does not follow.
+    /// Fails if the log has no such checkpoint, or if its hash does not follow.
     pub fn state_at(&self, number: CheckpointNumber) -> Result<PublishedSet, LogError> {
         let mut state = PublishedSet::default();
         if number == CheckpointNumber::NONE {
@@ -93,14 +93,15 @@ impl<'l> Chronicle<'l> {
     /// Recomputes the hash of every checkpoint.
     ///
     /// # Errors
-    /// The first checkpoint whose hash does not follow, or from which on none was recomputed.
+    /// Fails with the first checkpoint whose hash does not follow, or with the first one that was
+    /// not recomputed.
     pub fn check_hashes(&self, files: &Files) -> Result<(), LogError> {
         self.hash_faults(files).into_iter().next().map_or(Ok(()), Err)
     }
 
-    /// Every checkpoint whose hash does not follow, each as [`LogError::Hash`], within the bounds
-    /// of CKPT-20; where these end before the log does, [`LogError::NotCompared`] comes last.
-    /// `files` are those of the vault, with its histories.
+    /// Returns a [`LogError::Hash`] for every checkpoint whose hash does not follow, within the
+    /// bounds of CKPT-20. If the bounds end before the log does, the last error is
+    /// [`LogError::NotCompared`]. `files` are those of the vault, with its histories.
     pub(crate) fn hash_faults(&self, files: &Files) -> Vec<LogError> {
         let compared = maps::compare(&self.checkpoints, &|id| replay::has_history(files, id));
         let fault = |(n, found): (usize, Digest)| {
@@ -112,8 +113,9 @@ impl<'l> Chronicle<'l> {
         compared.faults.into_iter().map(fault).chain(rest).collect()
     }
 
-    /// Refuses a checkpoint that goes back: to an older version than the one that is published, or,
-    /// in a log of ours, to one that was retired. `retired` holds what may come after a removal.
+    /// Refuses a checkpoint that goes back: to an older version than the published one, or, in a
+    /// log in delta form, to one that was retired. `retired` maps an id to the least version after
+    /// its removal.
     fn check_forward<'c>(
         &self,
         before: &PublishedSet,
@@ -145,35 +147,35 @@ impl<'l> Chronicle<'l> {
         }
         if !self.log.form.is_shared() && !self.log.foreign.covers_removal(checkpoint.number) {
             for id in &checkpoint.removed {
-                // Retiring took the next number.
+                // The retirement has the next number, so a new publication has a number after that.
                 retired.insert(id, version_of(id).unwrap_or_default().next().next());
             }
         }
         Ok(())
     }
 
-    /// The form of the log.
+    /// Returns the form of the log.
     pub fn form(&self) -> LogForm {
         self.log.form
     }
 
-    /// Path of the log file.
+    /// Returns the path of the log file.
     pub fn path(&self) -> &'static str {
         self.log.path()
     }
 
-    /// Bytes of the log file.
+    /// Returns the length of the log in bytes, without a torn end.
     pub fn length(&self) -> u64 {
         self.log.end.length
     }
 
-    /// Bytes after the last whole entry: an append that was cut short.
+    /// Returns the number of bytes after the last whole entry, from an incomplete append.
     pub fn torn(&self) -> usize {
         self.log.diagnosis.torn
     }
 
-    /// The last version that any checkpoint seals of each of these artifacts, of the history that it
-    /// has now, whether or not the head still has it.
+    /// Returns the last version of each artifact that any checkpoint seals, in the history that the
+    /// artifact has now. The head need not contain the artifact.
     pub(crate) fn last_sealed<'i>(
         &self,
         files: &Files,
@@ -198,34 +200,34 @@ impl<'l> Chronicle<'l> {
         last.filter(|(_, version)| *version > Version::NONE).collect()
     }
 
-    /// Which of its checkpoints are foreign.
+    /// Returns the part of the log that is foreign.
     pub(crate) fn foreign_part(&self) -> Part {
         self.log.foreign.part()
     }
 
-    /// Whether its first checkpoint is of a writer of ours.
+    /// Returns true if ctx made the first checkpoint.
     pub fn is_begun_by_ctx(&self) -> bool {
         let first = self.checkpoints.first();
         first.is_some_and(|first| first.seals_governance())
     }
 
-    /// The form of a second file that says the same.
+    /// Returns the form of a duplicate log with the same content.
     pub fn duplicate(&self) -> Option<LogForm> {
         let is_same = self.log.diagnosis.duplicate == Some(Duplicate::Same);
         is_same.then(|| self.log.form.other())
     }
 
-    /// The log's form, the stamp that its file had before it was read, and where the head's hash is
-    /// spelled in it; none where there is no checkpoint.
+    /// Returns the log's form, the stamp that its file had before it was read, and the offset of
+    /// the head's hash in it; `None` for an empty log.
     pub(crate) fn end(&self) -> Option<(LogForm, Stamp, u64)> {
         let stamp = self.log.stamp.filter(|stamp| stamp.length == self.log.end.length)?;
         Some((self.log.form, stamp, self.log.end.head_hash_at?))
     }
 
-    /// Whether a checkpoint can be appended; writers ask first.
+    /// Returns an error if no checkpoint can be appended; writers call it first.
     ///
     /// # Errors
-    /// [`LogError::Torn`], [`LogError::Spelling`].
+    /// Fails with [`LogError::Torn`] or [`LogError::Spelling`].
     pub fn check_appendable(&self) -> Result<(), LogError> {
         let path = self.log.path();
         match (self.log.diagnosis.torn, self.log.end.appendable) {
@@ -235,8 +237,8 @@ impl<'l> Chronicle<'l> {
         }
     }
 
-    /// A new checkpoint after the head, and the bytes that append it. `state` is the state of the
-    /// head and becomes that of the new checkpoint.
+    /// Returns a new checkpoint after the head, and the bytes that append it. `state` is the state
+    /// of the head, and becomes that of the new checkpoint.
     pub(crate) fn next(
         &self,
         state: &mut PublishedSet,
@@ -254,16 +256,16 @@ impl<'l> Chronicle<'l> {
         (checkpoint, append)
     }
 
-    /// The whole log in one of its two forms, for those who want to compare or convert.
+    /// Returns the whole log in one of its two forms, to compare or convert it.
     pub fn export(&self, form: LogForm) -> Vec<u8> {
         codec::export(form, &self.checkpoints)
     }
 }
 
 impl Chronicle<'_> {
-    /// The log from a checkpoint on in delta form, its first line with the complete maps, and the
-    /// hash of the checkpoint before it. None where no checkpoint has the number, or where an
-    /// artifact is in one of the two maps only, which proves nothing.
+    /// Returns the log from a checkpoint on in delta form, its first line with the complete maps,
+    /// and the hash of the checkpoint before it. `None` if no checkpoint has the number, or if an
+    /// artifact is in only one of the two maps, because that proves nothing.
     pub(crate) fn export_from(&self, first: CheckpointNumber) -> Option<(Option<Digest>, Vec<u8>)> {
         let first = self.checkpoint(first).ok()?;
         let (before, after): (Vec<&Checkpoint>, Vec<&Checkpoint>) =

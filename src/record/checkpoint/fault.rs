@@ -1,4 +1,4 @@
-//! What can be wrong with a log, and with one entry of it.
+//! Faults of a log and of its entries.
 
 use crate::files::vault::files::FileError;
 use crate::record::torn_tail;
@@ -7,48 +7,49 @@ use crate::values::model::id::DocumentId;
 use crate::values::model::layout;
 use crate::values::model::number::{CheckpointNumber, Version};
 
-/// What is wrong with the files of a log beyond single entries, or strange about them.
+/// Faults and peculiarities of the files of a log, other than those of single entries.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Diagnosis {
-    /// Why the file as a whole cannot be read.
+    /// Reason why the file as a whole cannot be read.
     pub unreadable: Option<String>,
-    /// The line of a conflict marker of git.
+    /// The number of the line with a conflict marker of git.
     pub conflict: Option<usize>,
-    /// Bytes after the last whole entry: an append that was cut short.
+    /// Number of bytes after the last whole entry, from an incomplete append.
     pub torn: usize,
-    /// The line from which on a log of whole maps that is ours is spelled otherwise than by a
-    /// writer of ours (CKPT-28).
+    /// The first line at which a log in full form is not in the spelling of ctx, although ctx wrote
+    /// it (CKPT-28).
     pub respelled: Option<usize>,
-    /// What a log file of the other form says, if there is one.
+    /// Comparison with a log file of the other form, if there is one.
     pub duplicate: Option<Duplicate>,
 }
 
 /// A second log file, of the other form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Duplicate {
-    /// It holds the same checkpoints: what an interrupted conversion leaves.
+    /// The file has the same checkpoints, as after an interrupted conversion.
     Same,
-    /// It holds others. No reader relies on either; the log is the one with more checkpoints.
+    /// The file has other checkpoints. No reader relies on either file; the log is the one with
+    /// more checkpoints.
     Different,
 }
 
-/// What is wrong with one entry.
+/// A fault of one entry.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum EntryFault {
-    /// It is not an entry.
+    /// The entry cannot be parsed.
     #[error("{0}")]
     Unreadable(String),
-    /// A field has not its one form.
+    /// A field is not in its canonical form.
     #[error("`{0}` is malformed: {1}")]
     Field(&'static str, String),
-    /// A timestamp has not its one form.
+    /// A timestamp is not in its canonical form.
     #[error("`at` is not a timestamp: `{0}`")]
     Timestamp(String),
-    /// A hash of another algorithm.
+    /// A hash is of another algorithm.
     #[error("`{0}` is not a sha256 hash: `{1}`")]
     UnknownHashAlgorithm(&'static str, String),
-    /// A merge of git left its marks.
+    /// A merge of git left a conflict marker.
     #[error("it is a conflict marker of git")]
     Conflict,
 }
@@ -63,12 +64,12 @@ impl EntryFault {
     }
 }
 
-/// An index that is not what was written: cut short, altered, or of another program.
+/// An index that differs from what was written: truncated, altered, or of another program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the index in the cache is damaged")]
 pub struct Damaged;
 
-/// What is said of a number that is smaller than that of its place.
+/// Returns an addition to the message if the number of an entry is smaller than its place.
 fn again(entry: usize, found: CheckpointNumber) -> String {
     match found < CheckpointNumber::of_count(entry) {
         true => format!(" again, {}", torn_tail::UNION),
@@ -76,11 +77,11 @@ fn again(entry: usize, found: CheckpointNumber) -> String {
     }
 }
 
-/// Why a log cannot be relied on.
+/// Reason why a log cannot be relied on.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum LogError {
-    /// What may be read depends on who reads, which is not known.
+    /// The readable documents depend on the principal, and none is configured.
     #[error(
         "this vault shows each principal what its stewards allow, and no principal is configured"
     )]
@@ -92,18 +93,18 @@ pub enum LogError {
          this vault"
     )]
     LostLimit,
-    /// The file could not be read.
+    /// The file cannot be read.
     #[error(transparent)]
     File(#[from] FileError),
-    /// It is not a log.
+    /// The file is not a log.
     #[error("`{path}` cannot be read: {why}")]
     Unreadable {
         /// Path of the log.
         path: &'static str,
-        /// Where and why.
+        /// Place and reason.
         why: String,
     },
-    /// A merge of git left its marks.
+    /// A merge of git left a conflict marker.
     #[error("line {line} of `{path}` is a conflict marker of git")]
     Conflict {
         /// Path of the log.
@@ -118,53 +119,53 @@ pub enum LogError {
         path: &'static str,
         /// Position in the file, from 1.
         entry: usize,
-        /// What is wrong.
+        /// The fault of the entry.
         fault: EntryFault,
     },
-    /// Numbers do not rise by one.
+    /// The numbers do not increase by one.
     #[error("`{path}`, entry {entry} is checkpoint {found}{}", again(*entry, *found))]
     Gap {
         /// Path of the log.
         path: &'static str,
         /// Position in the file, from 1.
         entry: usize,
-        /// The number that stands there.
+        /// The number in the entry.
         found: CheckpointNumber,
     },
-    /// It does not end in a whole entry.
+    /// The file does not end with a whole entry.
     #[error("{bytes} bytes follow the last whole entry of `{path}`")]
     Torn {
         /// Path of the log.
         path: &'static str,
-        /// How many.
+        /// Number of bytes after the last whole entry.
         bytes: usize,
     },
-    /// What is appended would not be the next entry.
+    /// An appended entry would not become the next one.
     #[error("`{path}` is spelled so that nothing can be appended to it")]
     Spelling {
         /// Path of the log.
         path: &'static str,
     },
-    /// Git leaves it, or a history that it is rebuilt from, out of the working copy.
+    /// Git does not check out the log, or a history that it is rebuilt from.
     #[error("git leaves `{path}` out of the working copy (a sparse checkout)")]
     LeftOut {
         /// Path of the file.
         path: String,
     },
-    /// Both forms exist, so neither is the authority.
-    #[error("`{}` and `{}` exist both", layout::DELTA_LOG, layout::FULL_LOG)]
+    /// Log files of both forms exist with different checkpoints, so neither is authoritative.
+    #[error("both `{}` and `{}` exist", layout::DELTA_LOG, layout::FULL_LOG)]
     BothForms,
     /// The hash of a checkpoint does not follow from its maps.
     #[error("checkpoint {number} has hash {found}, but the log records {expected}")]
     Hash {
         /// The checkpoint.
         number: CheckpointNumber,
-        /// As recorded.
+        /// The recorded hash.
         expected: Digest,
-        /// As computed.
+        /// The computed hash.
         found: Digest,
     },
-    /// The log is not worth the work of recomputing the rest of it.
+    /// Further recomputation of the log would cost too much.
     #[error(
         "the hashes from checkpoint {from} on were not recomputed: too many before them are wrong, or \
          artifacts without a history are sealed"
@@ -173,29 +174,29 @@ pub enum LogError {
         /// The first checkpoint that was not recomputed.
         from: CheckpointNumber,
     },
-    /// A checkpoint seals an older version than one before it did, or one that was retired.
+    /// A checkpoint seals a version older than one before it, or one that was retired.
     #[error("checkpoint {number} goes back to version {version} of `{id}`")]
     Regression {
         /// The checkpoint.
         number: CheckpointNumber,
         /// The artifact.
         id: DocumentId,
-        /// The version that stands there.
+        /// The version in the checkpoint.
         version: Version,
     },
-    /// Nothing is recorded, though there are histories.
+    /// The log is empty, although there are histories.
     #[error("`{path}` records nothing, but there are version histories")]
     Missing {
         /// Path of the log.
         path: &'static str,
     },
-    /// The index that stood for the log is not as it was written.
+    /// The index that replaces the log differs from what was written.
     #[error(transparent)]
     Index(#[from] Damaged),
-    /// There is no such checkpoint.
+    /// The log has no such checkpoint.
     #[error("checkpoint {asked} does not exist; the last one is {last}")]
     Unknown {
-        /// The number asked for.
+        /// The requested number.
         asked: CheckpointNumber,
         /// The last checkpoint.
         last: CheckpointNumber,

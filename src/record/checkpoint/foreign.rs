@@ -1,10 +1,9 @@
-//! What a log that ctx did not begin may record although ctx records it otherwise
-//! (`spec/checkpoint.md`, section 7).
+//! Exceptions for a log that ctx did not begin (`spec/checkpoint.md`, section 7).
 //!
 //! The reference implementation deletes a document together with its history, and begins another
-//! history for a document that is made again. Its log then seals versions that no history has. An
-//! attacker can write what that program writes, so each leniency ends at the first strict
-//! checkpoint, and there is none in a log that ctx began or in a vault that was governed.
+//! history if the document is created again. Its log then seals versions that no history contains.
+//! An attacker can write the same bytes as that program. Therefore each exception ends at the first
+//! strict checkpoint, and a log that ctx began, or of a vault that was governed, has none.
 
 use std::collections::{HashMap, HashSet};
 
@@ -25,29 +24,29 @@ use crate::values::model::timestamp::Timestamp;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Foreign {
     part: Part,
-    /// The checkpoints that have a document in one map only, before its first version.
+    /// The checkpoints that have a document in only one map, before its first version.
     halves: HashSet<(CheckpointNumber, DocumentId)>,
-    /// The checkpoints that go back to an older version of a document which was made again, each
+    /// The checkpoints that go back to an older version of a document that was created again, each
     /// with the document.
     restarts: HashSet<(CheckpointNumber, DocumentId)>,
     /// The last version of the present history of each of these documents.
     last: HashMap<DocumentId, Version>,
 }
 
-/// Which checkpoints of a log are foreign.
+/// Foreign checkpoints of a log.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Part {
     /// No checkpoint.
     #[default]
     None,
-    /// The checkpoints before this one, which is of this instant.
+    /// The checkpoints before the first strict one, which has this number and time.
     Before(CheckpointNumber, Timestamp),
     /// The whole log.
     Whole,
 }
 
 impl Foreign {
-    /// The foreign part of a log.
+    /// Returns the foreign part of a log.
     pub(crate) fn of(
         entries: &[Result<Checkpoint, EntryFault>],
         form: LogForm,
@@ -61,22 +60,22 @@ impl Foreign {
         foreign
     }
 
-    /// Which checkpoints are foreign.
+    /// Returns the range of foreign checkpoints.
     pub(crate) fn part(&self) -> Part {
         self.part
     }
 
-    /// Whether the log has a foreign part.
+    /// Returns true if the log has a foreign part.
     pub(crate) fn is_any(&self) -> bool {
         self.part != Part::None
     }
 
-    /// Whether the log has a foreign part, and ctx has not taken it over yet.
+    /// Returns true if the log has a foreign part that ctx has not adopted yet.
     pub(crate) fn is_whole(&self) -> bool {
         self.part == Part::Whole
     }
 
-    /// Whether a checkpoint is foreign.
+    /// Returns true if a checkpoint is foreign.
     pub(crate) fn covers(&self, checkpoint: CheckpointNumber) -> bool {
         match self.part {
             Part::None => false,
@@ -85,34 +84,34 @@ impl Foreign {
         }
     }
 
-    /// Whether a checkpoint is foreign, or is the first strict one, which removes what the
-    /// documents before it left.
+    /// Returns true if a checkpoint is foreign, or is the first strict one, which removes deleted
+    /// documents from the maps.
     pub(crate) fn covers_removal(&self, checkpoint: CheckpointNumber) -> bool {
         self.covers(checkpoint)
             || matches!(self.part, Part::Before(strict, _) if strict == checkpoint)
     }
 
-    /// Whether a record of this time can be one of the foreign part.
+    /// Returns true if a record of this time can belong to the foreign part.
     pub(crate) fn covers_time(&self, at: Timestamp) -> bool {
         self.part.covers_time(at)
     }
 
-    /// Whether a checkpoint may have a document in one of its maps only.
+    /// Returns true if a checkpoint may have a document in only one of its maps.
     pub(crate) fn is_half(&self, checkpoint: CheckpointNumber, id: &DocumentId) -> bool {
         !self.halves.is_empty() && self.halves.contains(&(checkpoint, id.clone()))
     }
 
-    /// Whether a checkpoint may go back to an older version of a document.
+    /// Returns true if a checkpoint may go back to an older version of a document.
     pub(crate) fn excuses(&self, checkpoint: CheckpointNumber, id: &DocumentId) -> bool {
         !self.restarts.is_empty() && self.restarts.contains(&(checkpoint, id.clone()))
     }
 
-    /// Where the seals of the history that a document has now begin, among all of its seals in the
-    /// order of the checkpoints: after the last foreign one that names a version which this history
-    /// does not have. The chain hash of a later one binds everything before it, so an attacker
-    /// cannot alter a history and have its seals belong to an earlier one. Nor can they cut one
-    /// short: a history that has an earlier seal was not begun again. `removals` are the checkpoints
-    /// that take the document out of the maps.
+    /// Returns the index at which the seals of a document's present history begin, among all of its
+    /// seals in the order of the checkpoints. That is after the last foreign seal of a version that
+    /// this history does not contain. The chain hash of a later seal binds everything before it, so
+    /// an attacker cannot alter a history and have its seals attributed to an earlier one. Nor can
+    /// an attacker truncate one: a history that contains an earlier seal was not begun again.
+    /// `removals` are the checkpoints that remove the document from the maps.
     pub(crate) fn begin_of_history(
         &self,
         seals: impl Iterator<Item = (CheckpointNumber, Mark)>,
@@ -133,7 +132,7 @@ impl Foreign {
         let is_other =
             |seal: &(CheckpointNumber, Mark)| self.covers(seal.0) && has(seal) == Some(false);
         let Some(last) = seals.iter().rposition(is_other) else { return 0 };
-        // The last seal is compared with the history that there is.
+        // The last seal is compared with the history if there is one.
         let begin = last + usize::from(history.is_none() || last + 1 < seals.len());
         let is_cut = seals[..begin].iter().any(|seal| has(seal) == Some(true));
         let next = seals.get(last + 1).map(|(checkpoint, _)| *checkpoint);
@@ -143,9 +142,9 @@ impl Foreign {
         }
     }
 
-    /// Whether the history that a foreign checkpoint seals may have been deleted before the first
-    /// strict one. `next` is the next checkpoint that seals the document. What the maps of the first
-    /// strict checkpoint still hold had its history then.
+    /// Returns true if the history that a foreign checkpoint seals may have been deleted before the
+    /// first strict one. `next` is the next checkpoint that seals the document. A document that is
+    /// still in the maps of the first strict checkpoint had its history then.
     pub(crate) fn is_deleted(
         &self,
         seal: CheckpointNumber,
@@ -159,8 +158,8 @@ impl Foreign {
                 || removal.is_some_and(|removal| self.covers_removal(*removal)))
     }
 
-    /// The last version that the log seals of the history that an artifact has now, where it seals
-    /// `version` at most, and its last seal is of `checkpoint`.
+    /// Returns the last version of an artifact's present history that the log seals. The log seals
+    /// `version` at most, and its last seal is in `checkpoint`.
     pub(super) fn last_of(
         &self,
         files: &Files,
@@ -183,7 +182,7 @@ impl Foreign {
         }
     }
 
-    /// Keeps those of the sealed versions of an artifact that are of its present history.
+    /// Keeps only the sealed versions of an artifact that belong to its present history.
     pub(crate) fn retain_present(
         &self,
         files: &Files,
@@ -216,8 +215,8 @@ impl Foreign {
     }
 
     fn find_restarts(&mut self, entries: &[Result<Checkpoint, EntryFault>], files: &Files) {
-        // Each id with the highest version so far, and whether it went back to an older one, or
-        // came back after it was removed.
+        // Each id with the highest version so far, and true if a later version was older, or if the
+        // id was set again after a removal.
         let mut highest: HashMap<&DocumentId, (Version, bool)> = HashMap::new();
         let (mut removed, mut sealed) = (HashSet::new(), HashSet::new());
         for checkpoint in entries.iter().flatten() {
@@ -272,7 +271,7 @@ impl Foreign {
 }
 
 impl Part {
-    /// Whether a record of this time can be one of a foreign checkpoint.
+    /// Returns true if a record of this time can belong to a foreign checkpoint.
     pub(crate) fn covers_time(self, at: Timestamp) -> bool {
         match self {
             Self::None => false,

@@ -1,7 +1,7 @@
-//! The checkpoint log behind one type, whichever of its two encodings is on disk.
+//! The checkpoint log as one type for both of its encodings.
 //!
-//! Reading gathers faults instead of stopping. Those who must rely on the log ask for
-//! [`Log::sound`]. The log is read from the vault and never from live files.
+//! Reading collects faults instead of stopping. Callers that rely on the log use [`Log::sound`].
+//! The log is read from the vault, and never from live files.
 
 use super::chronicle::Chronicle;
 use super::codec::{self, Decoded, End, form_of, path_of};
@@ -18,32 +18,32 @@ use crate::values::model::number::CheckpointNumber;
 /// A checkpoint log.
 #[derive(Clone, Debug)]
 pub struct Log {
-    /// Its form on disk.
+    /// The form of the file.
     pub form: LogForm,
-    /// Whether a file exists.
+    /// True if a log file exists.
     pub exists: bool,
-    /// The entries in file order; an entry that cannot be read holds its fault.
+    /// The entries in file order; an entry that cannot be read is its fault.
     pub entries: Vec<Result<Checkpoint, EntryFault>>,
-    /// What is wrong with it beyond single entries.
+    /// Faults other than those of single entries.
     pub diagnosis: Diagnosis,
-    /// What the file's stamp was before it was read.
+    /// The file's stamp before it was read.
     pub(super) stamp: Option<Stamp>,
     pub(super) end: End,
-    /// Its foreign part; none where the histories are not known.
+    /// The foreign part; empty if the histories are not known.
     pub(crate) foreign: Foreign,
 }
 
-/// How often a log is read again that is converted meanwhile.
+/// Maximum number of times that a log is read again because it changed while it was read.
 const MAX_LOOKS: usize = 10;
 
 impl Log {
     /// Reads the log of a vault.
     ///
     /// # Errors
-    /// The file exists but could not be read at all; what is wrong inside is in the value.
+    /// Fails if the file exists but cannot be read at all. Faults of its contents are in the value.
     pub fn read(vault: &Vault) -> Result<Self, FileError> {
         let mut log = Self::read_as_it_is(vault)?;
-        // Another process may convert it, or append to it, between the looks at its two files.
+        // Another process may convert or extend the log while its two files are read.
         for _ in 0..MAX_LOOKS {
             let is_settled = log.exists && log.diagnosis.duplicate != Some(Duplicate::Different);
             if is_settled || log.is_still(vault) {
@@ -55,7 +55,7 @@ impl Log {
         Ok(log)
     }
 
-    /// Whether the file is the one that was read.
+    /// Returns true if the file is still the one that was read.
     fn is_still(&self, vault: &Vault) -> bool {
         vault.files().stamp(self.path()).ok() == self.stamp
             && self.exists == vault.files().exists(path_of(form_of(vault)))
@@ -92,14 +92,14 @@ impl Log {
         Ok(Self::decoded(form, stamp, decoded.map_err(FileError::io("read", path))?))
     }
 
-    /// The log that these bytes are, wherever they lie.
+    /// Decodes the bytes of a log, from any source.
     pub fn parse(form: LogForm, bytes: &[u8]) -> Self {
         // Reading from memory does not fail.
         let length = Some(bytes.len() as u64);
         Self::decoded(form, None, codec::read(form, bytes, length).unwrap_or_default())
     }
 
-    /// A log of these checkpoints, wherever it will lie.
+    /// Returns a log of these checkpoints that is not in a file yet.
     pub(crate) fn of(form: LogForm, checkpoints: Vec<Checkpoint>) -> Self {
         let entries = checkpoints.into_iter().map(Ok).collect();
         Self::decoded(form, None, Decoded { entries, ..Decoded::default() })
@@ -111,9 +111,10 @@ impl Log {
         Self { form, exists: true, entries, diagnosis, stamp, end, foreign }
     }
 
-    /// Takes a last entry that is none, or what cannot be read after the last whole entry, for
-    /// torn, if `is_end` knows the checkpoints before it, the first and the last of them, to be
-    /// everything that was acknowledged: a power cut may leave any bytes after that.
+    /// Treats the end of the log as torn: a last entry that cannot be parsed, or an unreadable part
+    /// after the last whole entry. `is_end` receives the number of checkpoints before it, with the
+    /// first and the last, and returns true if these are everything that was acknowledged. A power
+    /// cut may leave any bytes after that.
     pub(crate) fn excuse_end(
         &mut self,
         is_end: impl FnOnce(CheckpointNumber, Option<(&Checkpoint, &Checkpoint)>) -> bool,
@@ -122,7 +123,7 @@ impl Log {
             return;
         }
         let before = match &self.entries[..] {
-            // Nothing of it can be read, or what follows the last whole entry cannot.
+            // The whole file is unreadable, or its part after the last whole entry is.
             all if self.diagnosis.unreadable.is_some() => all,
             [before @ .., Err(_)] => before,
             _ => return,
@@ -141,7 +142,7 @@ impl Log {
         }
     }
 
-    /// Whether two files are whole and hold the same checkpoints.
+    /// Returns true if two files are whole and have the same checkpoints.
     fn says_the_same(&self, other: &Self) -> bool {
         let is_whole = |log: &Self| log.diagnosis.torn == 0 && log.sound().is_ok();
         is_whole(self) && is_whole(other) && self.entries == other.entries
@@ -153,10 +154,10 @@ impl Log {
         sealed.any(|(set, _)| set == id)
     }
 
-    /// Refuses an absent log that git leaves out of the working copy.
+    /// Refuses a missing log that git does not check out.
     ///
     /// # Errors
-    /// [`LogError::LeftOut`].
+    /// Fails with [`LogError::LeftOut`].
     pub(crate) fn check_left_out(&self, vault: &Vault) -> Result<(), LogError> {
         if !self.is_blank() {
             return Ok(());
@@ -168,10 +169,11 @@ impl Log {
         }
     }
 
-    /// Refuses an empty or absent log in a vault that has histories: it is not a new vault.
+    /// Refuses an empty or missing log in a vault that has histories, because that is not a
+    /// new vault.
     ///
     /// # Errors
-    /// [`LogError::LeftOut`], [`LogError::Missing`].
+    /// Fails with [`LogError::LeftOut`] or [`LogError::Missing`].
     pub fn check_against_histories(&self, vault: &Vault) -> Result<(), LogError> {
         let has_history =
             |dir: &String| vault.files().exists(&format!("{dir}/{}", layout::HISTORY));
@@ -185,29 +187,29 @@ impl Log {
         }
     }
 
-    /// Whether nothing but its entries can be wrong: one file, readable to its end.
+    /// Returns true if only single entries can be faulty: there is one file, readable to its end.
     pub fn is_whole(&self) -> bool {
         let Diagnosis { unreadable, torn, duplicate, .. } = &self.diagnosis;
         unreadable.is_none() && *torn == 0 && duplicate.is_none()
     }
 
-    /// Whether it is a log in which nothing is recorded.
+    /// Returns true if nothing is recorded in the log.
     pub fn is_blank(&self) -> bool {
         self.entries.is_empty()
             && self.diagnosis.unreadable.is_none()
             && self.diagnosis.duplicate != Some(Duplicate::Different)
     }
 
-    /// Path of the log file.
+    /// Returns the path of the log file.
     pub fn path(&self) -> &'static str {
         path_of(self.form)
     }
 
-    /// The log as a sequence without fault: every entry readable, numbered 1, 2, 3. A torn tail
-    /// is not part of it. Hashes are not recomputed here.
+    /// Returns the log as a sequence without faults: every entry is readable, and the numbers are
+    /// consecutive from 1. A torn end is not part of it. Hashes are not recomputed here.
     ///
     /// # Errors
-    /// The first reason why it cannot be relied on.
+    /// Fails with the first reason why the log cannot be relied on.
     pub fn sound(&self) -> Result<Chronicle<'_>, LogError> {
         let path = self.path();
         if self.diagnosis.duplicate == Some(Duplicate::Different) {
@@ -258,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn the_hash_of_the_head_stands_where_the_log_says() {
+    fn log_records_the_offset_of_the_head_hash() {
         let delta_bytes = full("").sound().unwrap().export(LogForm::Delta);
         for (log, bytes) in [(full(""), FULL.as_bytes()), (delta(""), &delta_bytes)] {
             let hash = log.sound().unwrap().head().unwrap().hash.to_string();
@@ -269,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn an_end_that_was_cut_short_is_no_part_of_the_log() {
+    fn log_ignores_a_torn_end() {
         let torn = "  - 'check";
         for (log, whole) in [(full(torn), full("")), (delta("{\"at\":"), delta(""))] {
             assert_eq!(log.entries, whole.entries);
@@ -285,9 +287,9 @@ mod tests {
         assert!(!shorter.says_the_same(&full("")));
     }
 
-    /// The ids of CKPT-11, which the two forms of a log write in different orders.
+    /// The ids are those of CKPT-11, which the two forms of a log write in different orders.
     #[test]
-    fn both_forms_hold_the_same_checkpoints_whatever_the_order_of_their_ids() {
+    fn log_forms_have_equal_checkpoints_in_any_order_of_ids() {
         let ids = ["nodes/\u{fb01}", "nodes/\u{1f600}", "nodes/a"];
         let mark = |id: &str| Mark::new(Version(1), Digest::of(id.as_bytes()));
         let set = ids.map(|id| (id.parse().unwrap(), mark(id))).to_vec();
@@ -311,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_checkpoint_is_named_by_its_place() {
+    fn log_names_the_place_of_an_invalid_entry() {
         let place = |log: &Log| match log.sound() {
             Err(LogError::Entry { entry, .. }) => entry,
             other => panic!("{other:?}"),
@@ -322,7 +324,7 @@ mod tests {
     }
 
     #[test]
-    fn the_marks_of_a_merge_are_named_by_their_place() {
+    fn log_names_the_place_of_conflict_markers() {
         let lines = FULL.lines().count();
         let merged = full("<<<<<<< HEAD\n=======\n>>>>>>> other\n");
         assert_eq!((merged.diagnosis.conflict, merged.diagnosis.torn), (Some(lines + 1), 0));
@@ -335,7 +337,7 @@ mod tests {
     }
 
     #[test]
-    fn an_end_is_excused_where_what_is_before_it_was_acknowledged() {
+    fn log_excuses_an_end_after_acknowledged_checkpoints() {
         let whole = delta("");
         let count = whole.entries.len();
         let ends = |log: &Log| -> Option<(u64, usize)> {
@@ -352,7 +354,7 @@ mod tests {
         assert_eq!(ends(&whole), None, "there is nothing to excuse");
         assert_eq!(ends(&delta("rubbish\n")), Some((count as u64, 8)));
         assert_eq!(ends(&delta("rubbish\nrubbish\n")), None, "damage is before the end");
-        assert_eq!(ends(&delta("<<<<<<< HEAD\n")), None, "a merge is no torn end");
+        assert_eq!(ends(&delta("<<<<<<< HEAD\n")), None, "a merge is not a torn end");
         assert_eq!(ends(&Log::parse(LogForm::Delta, b"rubbish\n")), Some((0, 8)));
         assert_eq!(ends(&Log::parse(LogForm::Full, b"rubbish\n")), Some((0, 8)));
         assert_eq!(ends(&Log::parse(LogForm::Full, b"<<<<<<< HEAD\n")), None);
@@ -362,7 +364,7 @@ mod tests {
     }
 
     #[test]
-    fn so_many_lines_may_be_no_checkpoints_and_no_more() {
+    fn log_limits_the_number_of_invalid_lines() {
         let rubbish = |n| Log::parse(LogForm::Delta, "x\n".repeat(n).as_bytes());
         let most = rubbish(MAX_FAULTY);
         assert_eq!((most.entries.len(), most.diagnosis.unreadable), (MAX_FAULTY, None));

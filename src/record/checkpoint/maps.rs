@@ -1,11 +1,9 @@
-//! The two maps of a checkpoint as the bytes that are hashed, for a process that hashes many
-//! checkpoints that follow one another.
+//! The two maps of a checkpoint as the bytes that are hashed, to hash many successive checkpoints.
 //!
-//! [`PublishedSet::hash`](super::state::PublishedSet::hash) writes both maps again each time, which
-//! is right for one checkpoint. Here they are kept spelled, in pages of some entries: a change
-//! costs a page, and a hash is one pass of SHA-256 over the pages. Pages are shared between a state
-//! and the copies that are taken of it, so that many checkpoints are hashed at once in the memory
-//! of little more than one.
+//! [`PublishedSet::hash`](super::state::PublishedSet::hash) writes both maps each time, which is
+//! right for one checkpoint. Here they are kept spelled, in pages of some entries: a change costs a
+//! page, and a hash is one pass of SHA-256 over the pages. A state and its copies share pages, so
+//! that many checkpoints can be hashed at once in the memory of little more than one.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -19,33 +17,34 @@ use crate::record::chain::preimage::checkpoint_hash;
 use crate::values::model::digest::{Digest, Hasher, Sink};
 use crate::values::model::id::DocumentId;
 
-/// The most entries of a page; it is halved beyond them.
+/// Maximum number of entries of a page, after which it is halved.
 const FULL: usize = 96;
-/// How many checkpoints are hashed at once, and as many entries may change meanwhile as there are.
+/// Maximum number of checkpoints that are hashed at once. Their changes are also limited, to as
+/// many entries as the maps have.
 const AT_ONCE: usize = 64;
 
-/// After so many wrong hashes the rest of a log is not recomputed: it costs an attacker nothing to
-/// plant them, and each costs a reader the hashing of whole maps.
+/// Number of wrong hashes after which the rest of a log is not recomputed. An attacker can plant
+/// them without effort, and each costs a reader the hashing of whole maps.
 const MOST_FAULTY: usize = 100;
-/// So many bytes of maps are hashed for a log that seals artifacts without a history, which no
-/// writer leaves. A log that the histories back is hashed whole, whatever it costs.
+/// Maximum number of bytes of maps that are hashed for a log that seals artifacts without a
+/// history, which no writer leaves. A log that the histories confirm is hashed as a whole.
 const UNBACKED: u64 = 4 << 30;
-/// The same for a bundle, whose histories say nothing of most artifacts: the maps of a vault of 10,000
-/// documents for 20,000 events.
+/// Maximum number of bytes of maps for a bundle, which lacks the histories of most artifacts:
+/// enough for the maps of 10,000 documents and 20,000 events.
 const BUNDLED: u64 = 32 << 30;
 
-/// The recorded hashes of some checkpoints, compared with what follows from their maps.
+/// Result of comparing the recorded hashes of checkpoints with those of their maps.
 #[derive(Debug, Default)]
 pub(crate) struct Compared {
-    /// The place of each checkpoint whose hash does not follow, and the hash that would.
+    /// The index of each checkpoint whose hash does not follow, and the correct hash.
     pub(crate) faults: Vec<(usize, Digest)>,
-    /// The place of the first checkpoint that was not compared, if one is left.
+    /// The index of the first checkpoint that was not compared; `None` if all were.
     pub(crate) end: Option<usize>,
 }
 
-/// Recomputes the hash of each checkpoint from the maps that it and all before it make, and from
-/// the recorded hash of the one before it (`spec/checkpoint.md`, CKPT-13), within the bounds of
-/// CKPT-20. `has_history` says whether the vault holds the history of an artifact.
+/// Recomputes the hash of each checkpoint from its maps and from the recorded hash of the one
+/// before it (`spec/checkpoint.md`, CKPT-13), within the bounds of CKPT-20. `has_history` returns
+/// true if the vault has the history of an artifact.
 pub(crate) fn compare(
     checkpoints: &[&Checkpoint],
     has_history: &dyn Fn(&DocumentId) -> bool,
@@ -55,20 +54,21 @@ pub(crate) fn compare(
     Compared { end: compared.end.or((end < checkpoints.len()).then_some(end)), ..compared }
 }
 
-/// The same for checkpoints whose first sets the complete maps, and follows one that has this hash.
-/// Nothing is known of the histories, so that the maps have the bound of [`BUNDLED`].
+/// Recomputes the hashes of checkpoints whose first one sets the complete maps, and follows one
+/// with the hash `previous`. The histories are not known, so [`BUNDLED`] limits the maps.
 pub(crate) fn compare_after(previous: Option<&Digest>, checkpoints: &[&Checkpoint]) -> Compared {
     let end = affordable(checkpoints, BUNDLED, &|_| false);
     let compared = compare_until(previous, &checkpoints[..end], usize::MAX);
     Compared { end: (end < checkpoints.len()).then_some(end), ..compared }
 }
 
-/// The same without a bound on the work, up to the first checkpoint whose hash does not follow.
+/// Returns the index of the first checkpoint whose hash does not follow, without a bound on
+/// the work.
 pub(crate) fn first_fault(checkpoints: &[&Checkpoint]) -> Option<usize> {
     compare_until(None, checkpoints, 0).faults.first().map(|(n, _)| *n)
 }
 
-/// How many checkpoints may be recomputed.
+/// Returns the number of checkpoints that may be recomputed.
 fn affordable(
     checkpoints: &[&Checkpoint],
     most: u64,
@@ -101,8 +101,8 @@ fn affordable(
 
 /// Compares checkpoint by checkpoint until more than `most` hashes are wrong.
 ///
-/// It uses all threads. It holds the maps once, and at most once more what changes between the
-/// checkpoints that are hashed at the same time.
+/// All threads are used. Memory contains the maps once, and at most as much again for the changes
+/// between the checkpoints that are hashed at the same time.
 fn compare_until(before: Option<&Digest>, checkpoints: &[&Checkpoint], most: usize) -> Compared {
     let mut maps = Maps::default();
     let mut compared = Compared::default();
@@ -129,20 +129,21 @@ fn compare_until(before: Option<&Digest>, checkpoints: &[&Checkpoint], most: usi
     compared
 }
 
-/// The maps after some checkpoint.
+/// The maps at some checkpoint.
 #[derive(Clone, Default)]
 pub(crate) struct Maps {
-    /// In the order of RFC 8785; none is empty.
+    /// In the order of RFC 8785; no page is empty.
     pages: Vec<Arc<Page>>,
     len: usize,
 }
 
-/// Entries that follow one another.
+/// Consecutive entries of the maps.
 #[derive(Clone, Default)]
 struct Page {
-    /// Where each entry ends in the three texts.
+    /// The end of each entry in the three texts.
     ends: Vec<[u32; TEXTS]>,
-    /// The ids; each entry of the map of versions, with a comma before it; and of chain hashes.
+    /// The ids, the entries of the map of versions, and those of the map of chain hashes. Each map
+    /// entry has a comma before it.
     texts: [Vec<u8>; TEXTS],
 }
 
@@ -152,7 +153,7 @@ const VERSIONS: usize = 1;
 const CHAIN_HASHES: usize = 2;
 
 impl Maps {
-    /// Becomes the maps at the checkpoint after this one.
+    /// Applies the changes of the next checkpoint.
     pub(crate) fn apply(&mut self, checkpoint: &Checkpoint) {
         for id in &checkpoint.removed {
             self.remove(id);
@@ -169,14 +170,14 @@ impl Maps {
         }
     }
 
-    /// The hash of a checkpoint that has these maps.
+    /// Returns the hash of a checkpoint with these maps.
     pub(crate) fn hash(&self, previous: Option<&Digest>, checkpoint: &Checkpoint) -> Digest {
         let trigger = checkpoint.triggered_by.as_str();
         let map = |of: usize| {
             move |out: &mut Hasher| {
                 out.put(b"{");
                 let mut pages = self.pages.iter().map(|page| page.texts[of].as_slice());
-                // Before the first entry stands no comma.
+                // No comma precedes the first entry.
                 if let Some(first) = pages.by_ref().find(|page| !page.is_empty()) {
                     out.put(&first[1..]);
                 }
@@ -189,17 +190,17 @@ impl Maps {
         checkpoint_hash(previous, number, at, trigger, versions, chain_hashes)
     }
 
-    /// Fills empty maps at once.
+    /// Fills empty maps in one pass.
     fn fill(&mut self, set: &[(DocumentId, Mark)]) {
         let mut set: Vec<&(DocumentId, Mark)> = set.iter().collect();
         set.sort_by(|(a, _), (b, _)| json_order(a.as_str(), b.as_str()));
-        // Of an id that stands there twice the last counts, as it does entry by entry.
+        // If an id is repeated, its last mark is used, as with single entries.
         set.reverse();
         set.dedup_by(|(a, _), (b, _)| a == b);
         set.reverse();
         self.len = set.len();
         self.pages = set
-            // Some room is left: a full page would be halved by the first new id.
+            // Some space is left, because the first new id would halve a full page.
             .chunks(FULL * 3 / 4)
             .map(|entries| {
                 let mut page = Page::default();
@@ -249,7 +250,7 @@ impl Maps {
         }
     }
 
-    /// The page of an id, and its place there, or the place where it would stand.
+    /// Returns the page of an id, and its index there, or the index at which it would be inserted.
     fn find(&self, id: &str) -> (usize, Result<usize, usize>) {
         let after = self.pages.partition_point(|page| json_order(page.id(0), id).is_le());
         let at = after.saturating_sub(1);
@@ -282,7 +283,7 @@ impl Page {
         Err(low)
     }
 
-    /// Puts one entry, or none if it is empty, where at most one stands.
+    /// Replaces at most one entry by one entry, or by none if `spelled` is empty.
     fn replace(&mut self, entries: Range<usize>, spelled: &[Vec<u8>; TEXTS]) {
         let mut ends = [0; TEXTS];
         for text in 0..TEXTS {
@@ -301,7 +302,7 @@ impl Page {
         self.ends.splice(entries, ends);
     }
 
-    /// Keeps the first `n` entries; gives the rest.
+    /// Keeps the first `n` entries, and returns the rest.
     fn split_off(&mut self, n: usize) -> Self {
         let starts = self.ends[n - 1];
         let mut rest = Self { ends: self.ends.split_off(n), texts: Default::default() };
@@ -313,12 +314,12 @@ impl Page {
     }
 }
 
-/// A place in a page: ids have at most 512 bytes, so that it is a short one.
+/// Converts an offset in a page, which is small because ids have at most 512 bytes.
 fn short(place: usize) -> u32 {
     u32::try_from(place).unwrap_or(u32::MAX)
 }
 
-/// What stands of an artifact in the three texts.
+/// Returns the entries of an artifact in the three texts.
 fn spell(id: &DocumentId, mark: Mark) -> [Vec<u8>; TEXTS] {
     let mut texts = [id.as_str().as_bytes().to_vec(), Vec::new(), Vec::new()];
     let key = |out: &mut Vec<u8>| {
@@ -362,7 +363,7 @@ mod tests {
             hash,
             set,
             removed,
-            // A change log that is bound, and now and then dropped.
+            // A bound change log, which is sometimes removed.
             bound: vec![(
                 format!(".context/audit/{:032x}.jsonl", number % 3).parse().unwrap(),
                 (!number.is_multiple_of(5)).then(|| Mark::new(Version(number), hash)),
@@ -393,7 +394,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(24))]
         #[test]
-        fn many_hashes_are_those_that_each_state_has(
+        fn maps_hash_like_the_published_set_at_each_checkpoint(
             ids in prop::collection::vec("[a-z\"é\u{e000}\u{fffd}😀日]{1,3}", 60),
             events in prop::collection::vec(prop::collection::vec(change(), 0..20), 1..150),
         ) {
@@ -419,7 +420,7 @@ mod tests {
     }
 
     #[test]
-    fn wrong_hashes_stop_the_comparison() {
+    fn compare_stops_after_many_wrong_hashes() {
         let id: DocumentId = "a".parse().unwrap();
         let mark = Mark::new(Version(1), Digest::of(b""));
         let all: Vec<Checkpoint> =
@@ -431,7 +432,7 @@ mod tests {
     }
 
     #[test]
-    fn a_log_without_histories_is_hashed_within_its_bound() {
+    fn compare_limits_the_work_for_a_log_without_histories() {
         let ids = (0..60_000).map(|n: u32| format!("{n:0500}").parse().unwrap());
         let set: Vec<(DocumentId, Mark)> =
             ids.map(|id| (id, Mark::new(Version(1), Digest::of(b"")))).collect();
@@ -446,7 +447,7 @@ mod tests {
     }
 
     #[test]
-    fn maps_of_many_pages_grow_and_shrink() {
+    fn maps_of_many_pages_can_grow_and_shrink() {
         let id =
             |n: u64| format!("nodes/{:x}", n.wrapping_mul(0x9e37_79b9) % 5_000).parse().unwrap();
         let mark = |n: u64| Mark::new(Version(n), Digest::of(&n.to_le_bytes()));

@@ -1,9 +1,9 @@
 //! The vault-wide checkpoint log (paper, section 8; `spec/checkpoint.md`).
 //!
-//! [`log::Log`] reads either form of the log, [`chronicle::Chronicle`] is one without fault, and
-//! what may be wrong is in [`fault`]. [`state::PublishedSet`] is what is published at one checkpoint and
-//! how that is hashed, `maps` hashes many checkpoints at once, [`rebuild`] makes a log from
-//! histories. Live files are never read here.
+//! [`log::Log`] reads either form of the log, [`chronicle::Chronicle`] is a log without faults, and
+//! [`fault`] contains the possible faults. [`state::PublishedSet`] is the state at one checkpoint
+//! and computes its hash, `maps` hashes many checkpoints at once, and [`rebuild`] derives a log
+//! from histories. This module never reads live files.
 
 pub mod chronicle;
 pub(crate) mod codec;

@@ -1,4 +1,4 @@
-//! Histories that are missing where the log says, as after a move of their folder without ctx.
+//! Histories that are missing at their recorded path, as after a move of their folder without ctx.
 
 use std::collections::HashMap;
 
@@ -9,17 +9,17 @@ use crate::record::chain::replay;
 use crate::values::model::digest::Digest;
 use crate::values::model::id::DocumentId;
 
-/// The documents whose histories are missing, by the chain hash of the version that is sealed.
+/// The documents whose histories are missing, by the chain hash of their sealed version.
 pub(crate) struct MissingHistories(HashMap<Digest, DocumentId>);
 
 impl MissingHistories {
-    /// Those of what is published.
+    /// Returns those of a published state.
     pub(crate) fn of(files: &Files, state: &PublishedSet) -> Self {
         let sealed = state.iter().filter_map(|(id, mark)| Some((mark.sealed()?.1, id)));
         Self::among(files, sealed)
     }
 
-    /// Those of artifacts with the chain hashes of their sealed versions.
+    /// Returns those among artifacts with the chain hashes of their sealed versions.
     pub(crate) fn among<'i>(
         files: &Files,
         sealed: impl Iterator<Item = (Digest, &'i DocumentId)>,
@@ -28,13 +28,13 @@ impl MissingHistories {
         Self(gone.map(|(hash, id)| (hash, id.clone())).collect())
     }
 
-    /// The document whose history this is.
+    /// Returns the document that a history belongs to, if its own one is missing.
     pub(crate) fn found_in(&self, history: &History) -> Option<&DocumentId> {
         history.entries().find_map(|entry| self.0.get(&entry.chain_hash))
     }
 
-    /// Of artifacts that no checkpoint seals, those with such a history: the id of the history, and
-    /// the one that it has now. Nothing is read if no history is missing.
+    /// Returns the moves of missing histories to artifacts that no checkpoint seals: the former id
+    /// of each document, and the new one. Reads nothing if no history is missing.
     pub(crate) fn moves<'i>(
         &self,
         files: &Files,

@@ -1,5 +1,6 @@
-//! A log from what histories record (paper, section 8.4): an event is everything that was published
-//! or retired at one instant. From intact histories of ours this gives the log back, hash for hash.
+//! Derives a log from the records of histories (paper, section 8.4): an event is everything that
+//! was published or retired at one time. Intact histories that ctx wrote result in the same log,
+//! hash for hash.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,20 +15,20 @@ use crate::values::model::timestamp::Timestamp;
 /// A version that a history records as published or retired.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Recorded {
-    /// When.
+    /// The time of the event.
     pub at: Timestamp,
-    /// The artifact.
+    /// The id of the artifact.
     pub id: DocumentId,
-    /// The version.
+    /// The number of the version.
     pub version: Version,
-    /// Its chain hash.
+    /// The chain hash of the version.
     pub chain_hash: Digest,
-    /// Whether it was retired.
+    /// True if the version retired the artifact.
     pub retired: bool,
 }
 
-/// How many of these entries, from the first on, follow from themselves and agree with the
-/// histories.
+/// Returns the number of entries, from the first, whose hashes follow and which agree with
+/// the histories.
 pub fn longest_prefix<F>(entries: &[Result<Checkpoint, F>], records: &[Recorded]) -> usize {
     let whole: Vec<&Checkpoint> = entries.iter().map_while(|entry| entry.as_ref().ok()).collect();
     let published: BTreeSet<(&DocumentId, Version, &Digest)> = records
@@ -41,19 +42,20 @@ pub fn longest_prefix<F>(entries: &[Result<Checkpoint, F>], records: &[Recorded]
         let is_set = |(id, mark): &(DocumentId, Mark)| {
             mark.sealed().is_some_and(|(version, hash)| published.contains(&(id, version, &hash)))
         };
-        // The reference implementation drops governance files from its maps, and says so nowhere.
+        // The reference implementation drops governance files from its maps without a record of it.
         let is_gone = |id: &DocumentId| !id.is_document() || retired.contains(&(id, checkpoint.at));
         checkpoint.set.iter().all(is_set) && checkpoint.removed.iter().all(is_gone)
     };
     let mut numbers = CheckpointNumber::sequence();
     let follows = |c: &&&Checkpoint| numbers.next() == Some(c.number) && agrees(c);
-    // Hashing is the dear part, so it comes last.
+    // Hashing is the expensive part, so it comes last.
     let agreed = whole.iter().take_while(follows).count();
     maps::first_fault(&whole[..agreed]).unwrap_or(agreed)
 }
 
-/// The checkpoints that follow these, from what is recorded after the last of them.
-/// `bindings` has what each event bound, by the time of the event and in the order of the ids.
+/// Derives the checkpoints after `before`, from records that are later than the last of these.
+/// `bindings` contains the marks that each event bound, by the time of the event and in the order
+/// of the ids.
 pub fn derive(
     before: &[&Checkpoint],
     mut records: Vec<Recorded>,
@@ -72,7 +74,7 @@ pub fn derive(
         let together = rest.iter().take_while(|record| record.at == first.at).count();
         let (event, later) = rest.split_at(together);
         rest = later;
-        // The last version of an artifact is the one that its event sealed.
+        // If an event has several versions of an artifact, it sealed the last.
         let latest: BTreeMap<&DocumentId, &Recorded> = event.iter().map(|r| (&r.id, r)).collect();
         let is_there = |id: &DocumentId| state.get(id.as_str()).is_some();
         let removed: Vec<DocumentId> = latest
@@ -90,8 +92,8 @@ pub fn derive(
         number = number.next();
         let hash = Digest::of(b"");
         let bound = bindings.get(&first.at).map(Vec::as_slice).unwrap_or_default().iter();
-        // Where branches were merged that both bound a chain, an event may name an end of it that an
-        // earlier one bound already.
+        // If branches were merged that both bound a chain, an event may name an end of the chain
+        // that an earlier event already bound.
         let bound = bound.filter(|(id, mark)| {
             let before = state.bound().get(id);
             before.is_none_or(|before| before.version < mark.version)
@@ -124,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn what_left_the_maps_is_in_its_history_unless_it_is_a_rule() {
+    fn longest_prefix_requires_a_retirement_for_each_removed_document() {
         let set = [recorded("CONTEXT.md", 1, 1, false), recorded("nodes/a", 1, 1, false)];
         let retired = recorded("nodes/a", 2, 2, true);
         let both = || [set.to_vec(), vec![retired.clone()]].concat();
@@ -145,7 +147,7 @@ mod tests {
         let later = recorded("nodes/a", 3, 2, true);
         assert_eq!(longest_prefix(&entries, &[set.to_vec(), vec![later]].concat()), 1);
 
-        // As the reference implementation writes its next checkpoint.
+        // Like the next checkpoint of the reference implementation.
         let first = entries[0].clone().unwrap();
         let mut state = PublishedSet::default();
         first.apply(&mut state);

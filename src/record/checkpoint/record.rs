@@ -1,4 +1,4 @@
-//! What a log records of one artifact, over all checkpoints.
+//! The record of one artifact in a log, over all checkpoints.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
@@ -16,24 +16,24 @@ use crate::values::model::timestamp::Timestamp;
 /// One version of one artifact as a checkpoint seals it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Seal {
-    /// The checkpoint.
+    /// The number of the checkpoint.
     pub(crate) checkpoint: CheckpointNumber,
-    /// When the checkpoint was made.
+    /// The time of the checkpoint.
     pub(crate) at: Timestamp,
-    /// The version and its chain hash.
+    /// The sealed version and its chain hash.
     pub(crate) mark: Mark,
 }
 
-/// An artifact's leaving the maps.
+/// The removal of an artifact from the maps.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Removal {
-    /// The checkpoint.
+    /// The number of the checkpoint.
     pub(crate) checkpoint: CheckpointNumber,
-    /// When the checkpoint was made.
+    /// The time of the checkpoint.
     pub(crate) at: Timestamp,
 }
 
-/// What a log records of one artifact, in the order of the checkpoints.
+/// The record of one artifact in a log, in the order of the checkpoints.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Record {
     /// The versions that checkpoints seal.
@@ -42,12 +42,12 @@ pub(crate) struct Record {
     pub(crate) removals: Vec<Removal>,
 }
 
-/// Looks up what a log records of an artifact.
+/// A source of the records of artifacts in a log.
 pub(crate) trait Records: Sync {
-    /// The record of an artifact; empty if the log never names it.
+    /// Returns the record of an artifact; empty if the log never names it.
     fn record(&self, id: &DocumentId) -> Cow<'_, Record>;
 
-    /// The documents that each checkpoint removes.
+    /// Returns the documents that each checkpoint removes.
     fn removals(&self) -> Removals;
 }
 
@@ -81,8 +81,8 @@ impl Records for Chronicle<'_> {
 }
 
 impl Chronicle<'_> {
-    /// Returns what the log records of the history that an artifact has now, without what the
-    /// reference implementation may have recorded of an earlier one, or dropped (CKPT-41).
+    /// Returns the record of the history that an artifact has now, without the records that the
+    /// reference implementation may have written for an earlier one or dropped (CKPT-41).
     pub(crate) fn own_record(&self, id: &DocumentId, history: &History) -> Record {
         let mut record = self.record(id).into_owned();
         let foreign = &self.log.foreign;
@@ -111,7 +111,7 @@ fn removals(checkpoints: &[&Checkpoint]) -> Removals {
 }
 
 impl Record {
-    /// What checkpoints record of an artifact; they are in the order of the log.
+    /// Returns the record of an artifact in checkpoints, which are in the order of the log.
     pub(crate) fn of(checkpoints: &[&Checkpoint], id: &DocumentId) -> Self {
         let mut record = Self::default();
         for checkpoint in checkpoints {
@@ -126,7 +126,7 @@ impl Record {
         record
     }
 
-    /// The checkpoint whose event published or retired a version; `None` of a version without one.
+    /// Returns the checkpoint whose event published or retired a version; `None` if there is none.
     pub(crate) fn event_of(&self, entry: &Entry) -> Option<CheckpointNumber> {
         match entry.state {
             EntryState::Published(_) => {
@@ -143,44 +143,44 @@ impl Record {
         }
     }
 
-    /// The checkpoints that take the artifact out of the maps.
+    /// Returns the checkpoints that remove the artifact from the maps.
     pub(crate) fn removed_by(&self) -> Vec<CheckpointNumber> {
         self.removals.iter().map(|removal| removal.checkpoint).collect()
     }
 
-    /// The last removal, if no later checkpoint seals the artifact.
+    /// Returns the last removal, if no later checkpoint seals the artifact.
     pub(crate) fn removed(&self) -> Option<Removal> {
         let removal = self.removals.last()?;
         let is_later = |seal: &Seal| seal.checkpoint > removal.checkpoint;
         (!self.seals.last().is_some_and(is_later)).then_some(*removal)
     }
 
-    /// The first checkpoint of this time that removes the artifact.
+    /// Returns the first checkpoint of this time that removes the artifact.
     pub(crate) fn removal_at(&self, at: Timestamp) -> Option<CheckpointNumber> {
         let removal = self.removals.iter().find(|removal| removal.at == at);
         removal.map(|removal| removal.checkpoint)
     }
 }
 
-/// The records of a log, gathered once many are asked for.
+/// Records of a log. After several searches for single artifacts, all records are collected.
 #[derive(Debug)]
 pub(crate) struct Searched<'c> {
     checkpoints: Vec<&'c Checkpoint>,
     gathered: OnceLock<HashMap<DocumentId, Record>>,
-    /// How often the log was searched for one artifact.
+    /// Number of searches of the log for one artifact.
     searches: AtomicUsize,
 }
 
-/// After so many searches of the log for one artifact, all records are gathered.
+/// Number of searches for one artifact after which all records are collected.
 const MANY: usize = 16;
 
 impl<'c> Searched<'c> {
-    /// The records of these checkpoints, which are in the order of the log.
+    /// Returns the records of these checkpoints, which are in the order of the log.
     pub(crate) fn new(checkpoints: Vec<&'c Checkpoint>) -> Self {
         Self { checkpoints, gathered: OnceLock::new(), searches: AtomicUsize::new(0) }
     }
 
-    /// The artifacts that a checkpoint sets or removes.
+    /// Returns the artifacts that a checkpoint sets or removes.
     pub(crate) fn changed_by(&self, checkpoint: CheckpointNumber) -> Vec<DocumentId> {
         let place = self.checkpoints.partition_point(|found| found.number < checkpoint);
         if let Some(found) = self.checkpoints.get(place).filter(|found| found.number == checkpoint)
@@ -196,7 +196,7 @@ impl<'c> Searched<'c> {
         all.filter(|(_, record)| changes(record)).map(|(id, _)| id.clone()).collect()
     }
 
-    /// Every artifact that was removed, with its record; each in byte order.
+    /// Returns every artifact that was removed, with its record, in byte order of the ids.
     pub(crate) fn removed(&self) -> Vec<(DocumentId, Record)> {
         let all = self.gathered.get_or_init(|| gather(&self.checkpoints));
         let removed = all.iter().filter(|(_, record)| record.removed().is_some());
@@ -208,7 +208,7 @@ impl<'c> Searched<'c> {
 }
 
 impl Searched<'static> {
-    /// The records of these checkpoints, which need not live as long.
+    /// Returns the records of these checkpoints, without a reference to them.
     pub(crate) fn gathered(checkpoints: &[&Checkpoint]) -> Self {
         let gathered = OnceLock::from(gather(checkpoints));
         Self { checkpoints: Vec::new(), gathered, searches: AtomicUsize::new(0) }

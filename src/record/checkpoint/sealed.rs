@@ -1,4 +1,4 @@
-//! What a checkpoint seals of one artifact.
+//! Lookup of the text that a checkpoint seals for an artifact.
 
 use super::state::PublishedSet;
 use crate::files::vault::Vault;
@@ -7,7 +7,7 @@ use crate::record::chain::replay;
 use crate::record::chain::vouched;
 use crate::values::model::id::DocumentId;
 
-/// The verified text that a checkpoint seals of an artifact.
+/// Returns the verified text that a checkpoint seals for an artifact; `None` if it seals none.
 pub(crate) fn sealed_text(
     vault: &Vault,
     state: &PublishedSet,

@@ -1,4 +1,4 @@
-//! The two maps of a checkpoint, and the bytes they are hashed as.
+//! The two maps of a checkpoint, and the bytes that are hashed.
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -9,43 +9,42 @@ use crate::values::model::id::DocumentId;
 use crate::values::model::number::{CheckpointNumber, Version};
 use crate::values::model::timestamp::Timestamp;
 
-/// What a checkpoint records of one artifact. Our logs always have both; a log of whole maps may
-/// have an id in one map only, which is a finding, not a parse error.
+/// The record of one artifact at a checkpoint. Logs that ctx wrote always have both fields. In a
+/// log in full form, an id may be in only one map, which is a finding, not a parse error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mark {
-    /// From `document_versions`.
+    /// The version in `document_versions`.
     pub version: Option<Version>,
-    /// From `document_chain_hashes`.
+    /// The chain hash in `document_chain_hashes`.
     pub chain_hash: Option<Digest>,
 }
 
 impl Mark {
-    /// A version with its chain hash.
+    /// Returns the mark of a version and its chain hash.
     pub fn new(version: Version, chain_hash: Digest) -> Self {
         Self { version: Some(version), chain_hash: Some(chain_hash) }
     }
 
-    /// Both, if both are there.
+    /// Returns version and chain hash, if both are present.
     pub fn sealed(&self) -> Option<(Version, Digest)> {
         Some((self.version?, self.chain_hash?))
     }
 }
 
-/// A change log or staging chain that a checkpoint binds by one of its lines; none where it left the
-/// maps, as in an event of the reference implementation.
+/// A change log or staging chain that a checkpoint binds by one of its lines. The mark is `None` if
+/// the chain left the maps, as in an event of the reference implementation.
 pub type Bound = (DocumentId, Option<Mark>);
 
-/// What is published at one checkpoint: every artifact with its version and chain hash.
+/// The state at one checkpoint: every published artifact with its version and chain hash.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PublishedSet {
     marks: BTreeMap<DocumentId, Mark>,
-    /// The chains that are bound (AUDIT-25, STAGE-21): they are in the maps, and nothing that is
-    /// published.
+    /// The bound chains (AUDIT-25, STAGE-21). They are in the maps, but they are not published.
     bound: BTreeMap<DocumentId, Mark>,
 }
 
 impl PublishedSet {
-    /// A set of these artifacts and bound chains.
+    /// Returns a set of these artifacts and bound chains.
     pub(crate) fn of(
         marks: impl IntoIterator<Item = (DocumentId, Mark)>,
         bound: BTreeMap<DocumentId, Mark>,
@@ -53,32 +52,32 @@ impl PublishedSet {
         Self { marks: marks.into_iter().collect(), bound }
     }
 
-    /// The artifacts in byte order of their ids.
+    /// Iterates over the artifacts, in byte order of their ids.
     pub fn iter(&self) -> impl Iterator<Item = (&DocumentId, &Mark)> {
         self.marks.iter()
     }
 
-    /// What is recorded of one artifact.
+    /// Returns the mark of an artifact.
     pub fn get(&self, id: &str) -> Option<&Mark> {
         self.marks.get(id)
     }
 
-    /// How many artifacts there are.
+    /// Returns the number of artifacts.
     pub fn len(&self) -> usize {
         self.marks.len()
     }
 
-    /// Whether nothing is published.
+    /// Returns true if no artifact is published.
     pub fn is_empty(&self) -> bool {
         self.marks.is_empty()
     }
 
-    /// The chains that are bound, each by its last bound line.
+    /// Returns the bound chains, each with its last bound line.
     pub fn bound(&self) -> &BTreeMap<DocumentId, Mark> {
         &self.bound
     }
 
-    /// Everything that is in the maps, in byte order of the ids.
+    /// Returns all entries of the maps, in byte order of the ids.
     pub(super) fn whole(&self) -> Vec<(&DocumentId, &Mark)> {
         let mut whole: Vec<(&DocumentId, &Mark)> = self.marks.iter().chain(&self.bound).collect();
         if !self.bound.is_empty() {
@@ -87,7 +86,7 @@ impl PublishedSet {
         whole
     }
 
-    /// Takes over what a checkpoint binds.
+    /// Applies the bindings of a checkpoint.
     pub(super) fn bind(&mut self, bound: &[Bound]) {
         for (id, mark) in bound {
             match mark {
@@ -105,7 +104,7 @@ impl PublishedSet {
         self.marks.remove(id)
     }
 
-    /// The hash of a checkpoint that has these maps.
+    /// Returns the hash of a checkpoint with these maps.
     pub fn hash(
         &self,
         previous: Option<&Digest>,
@@ -136,10 +135,10 @@ impl PublishedSet {
     }
 }
 
-/// The order of the keys of an object in RFC 8785: by UTF-16 code units.
+/// Compares keys of an object as RFC 8785 does: by UTF-16 code units.
 pub(super) fn json_order(a: &str, b: &str) -> Ordering {
-    // It differs from byte order only where characters beyond the basic plane meet those from
-    // U+E000 on; in UTF-8 both begin with one of the bytes from 0xee on.
+    // This differs from byte order only between characters beyond the basic plane and those from
+    // U+E000 on. In UTF-8 both begin with a byte from 0xee on.
     if a.is_ascii() {
         return a.cmp(b);
     }
@@ -150,7 +149,7 @@ pub(super) fn json_order(a: &str, b: &str) -> Ordering {
     }
 }
 
-/// Puts the entries of a map into the order of its keys in RFC 8785.
+/// Sorts the entries of a map by the order of keys in RFC 8785.
 pub(super) fn in_json_order(set: &mut [(DocumentId, Mark)]) {
     set.sort_by(|(a, _), (b, _)| json_order(a.as_str(), b.as_str()));
 }
@@ -161,7 +160,7 @@ impl FromIterator<(DocumentId, Mark)> for PublishedSet {
     }
 }
 
-/// Writes the RFC 8785 form of a map whose entries come in the order of its keys.
+/// Writes the RFC 8785 form of a map whose entries are in the order of its keys.
 pub(super) fn write_map<'m, S: Sink, V>(
     out: &mut S,
     entries: impl Iterator<Item = (&'m DocumentId, V)>,
@@ -189,7 +188,7 @@ pub(super) fn write_number(out: &mut impl Sink, number: u64) {
 
 /// Writes the RFC 8785 form of a string.
 pub(super) fn write_string(out: &mut impl Sink, text: &str) {
-    // All bytes are looked at before one answer is given: so a processor takes many at a time.
+    // The fold never exits early, so that the compiler can vectorise it.
     let escape = |found, b: u8| found | (b < 0x20) | (b == b'"') | (b == b'\\');
     if text.bytes().fold(false, escape) {
         out.put(serde_json::Value::from(text).to_string().as_bytes());
@@ -206,7 +205,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn a_string_of_nothing_but_escapes_is_escaped() {
+    fn write_string_escapes_a_string_of_escapes() {
         for text in ["\\", "\\\\", "\"", "\"\"", "\n\n", "\u{1f}", " ", ""] {
             let mut ours = Vec::new();
             write_string(&mut ours, text);
@@ -216,14 +215,14 @@ mod tests {
 
     proptest! {
         #[test]
-        fn our_strings_are_those_of_the_jcs_library(text in "[\\PC\u{0}-\u{20}\"\\\\\u{7f}]{0,8}") {
+        fn write_string_agrees_with_serde_jcs(text in "[\\PC\u{0}-\u{20}\"\\\\\u{7f}]{0,8}") {
             let mut ours = Vec::new();
             write_string(&mut ours, &text);
             prop_assert_eq!(ours, serde_jcs::to_vec(&text).unwrap());
         }
 
         #[test]
-        fn our_maps_are_those_of_the_jcs_library(
+        fn published_set_hash_agrees_with_serde_jcs(
             ids in prop::collection::btree_set("[a-z\"é\u{e000}\u{fffd}😀日 ]{1,6}(/[a-z\"😀\u{fb01}]{1,4})?", 0..12)
         ) {
             let mut state = PublishedSet::default();

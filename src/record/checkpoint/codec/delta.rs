@@ -1,6 +1,6 @@
-//! One line of `.versions/checkpoints.jsonl`: what changed since the line before, as an RFC 8785
-//! object (`spec/checkpoint.md`, section 3). A line that is not byte for byte the canonical form
-//! of what it says is refused, which leaves no room for tricks of spelling.
+//! Codec for one line of `.versions/checkpoints.jsonl`: the changes since the line before, as an
+//! RFC 8785 object (`spec/checkpoint.md`, section 3). A line that is not byte for byte in canonical
+//! form is refused, so that no checkpoint has two spellings.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -18,8 +18,8 @@ use crate::values::model::digest::{Digest, Sink};
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::{CheckpointNumber, Version};
 
-/// A line as JSON. The first line of a large vault is most of its log, hence what it sets becomes
-/// ids and digests while it is read.
+/// A line as JSON. The first line of a large vault is most of its log. Therefore its entries become
+/// ids and digests during parsing.
 #[derive(serde::Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Line<'l> {
@@ -38,8 +38,8 @@ struct Line<'l> {
 /// A string, borrowed from the line unless it has an escape.
 struct Text<'l>(Cow<'l, str>);
 
-/// The entries of an object in the order of the line, even if a key stands there twice; or what is
-/// wrong with the first that is none.
+/// The entries of an object in the order of the line, even if a key is repeated; or the fault of
+/// the first invalid entry.
 struct Set(Result<Vec<(DocumentId, Mark)>, EntryFault>);
 
 impl<'de: 'l, 'l> Deserialize<'de> for Text<'l> {
@@ -77,7 +77,7 @@ impl<'de> Deserialize<'de> for Set {
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Set, A::Error> {
                 let mut set = Ok(Vec::new());
                 while let Some((id, mark)) = map.next_entry::<Text<'de>, RawMark<'de>>()? {
-                    // The rest of the line still has to be an object.
+                    // The rest of the line must still be parsed as an object.
                     if let Ok(marks) = &mut set {
                         match read_mark(&id, &mark) {
                             Ok(mark) => marks.push(mark),
@@ -95,7 +95,7 @@ impl<'de> Deserialize<'de> for Set {
     }
 }
 
-/// A version and a chain hash; one of them is null where an id is in one map only.
+/// A version and a chain hash; one of them is null if an id is in only one map.
 type RawMark<'l> = (Option<u64>, Option<Text<'l>>);
 
 fn read_mark(
@@ -125,7 +125,7 @@ fn digest(text: &str, field: &'static str) -> Result<Digest, EntryFault> {
     text.parse().map_err(|e| EntryFault::of_digest(field, text, &e))
 }
 
-/// Reads a line without its newline.
+/// Parses a line without its newline.
 pub(super) fn parse(line: &[u8]) -> Result<Checkpoint, EntryFault> {
     match std::str::from_utf8(line).ok().and_then(plain::parse) {
         Some(found) => {
@@ -136,7 +136,8 @@ pub(super) fn parse(line: &[u8]) -> Result<Checkpoint, EntryFault> {
     }
 }
 
-/// Reads any line, and says what is wrong with one that is not a checkpoint.
+/// Parses a line with the general JSON reader, which reports the faults of lines that are
+/// not checkpoints.
 pub(super) fn parse_general(line: &[u8]) -> Result<Checkpoint, EntryFault> {
     let text = std::str::from_utf8(line)
         .map_err(|e| EntryFault::Unreadable(format!("not UTF-8 at byte {}", e.valid_up_to())))?;
@@ -171,7 +172,7 @@ pub(super) fn parse_general(line: &[u8]) -> Result<Checkpoint, EntryFault> {
             false => "not in canonical form (RFC 8785)",
         });
     }
-    // RFC 8785 does not order arrays, so one event would have several spellings.
+    // RFC 8785 does not order arrays. One event would have several spellings.
     if !is_removed_in_order {
         return unreadable("removed ids are not in order");
     }
@@ -181,7 +182,7 @@ pub(super) fn parse_general(line: &[u8]) -> Result<Checkpoint, EntryFault> {
     Ok(checkpoint)
 }
 
-/// What is of artifacts, and what is of change logs.
+/// Splits the entries into those of artifacts and those of chains.
 pub(super) fn partition(
     mut set: Vec<(DocumentId, Mark)>,
     mut removed: Vec<DocumentId>,
@@ -200,14 +201,14 @@ pub(super) fn spell(checkpoint: &Checkpoint) -> Vec<u8> {
     out
 }
 
-/// Whether a line is the spelling of a checkpoint.
+/// Returns true if a line is the spelling of a checkpoint.
 fn is_spelling(line: &[u8], checkpoint: &Checkpoint) -> bool {
     let mut same = Same(Some(line));
     write(&mut same, checkpoint);
     same.0.is_some_and(<[u8]>::is_empty)
 }
 
-/// Compares what is written with these bytes; none once they differ.
+/// Compares written bytes with expected ones; `None` after the first difference.
 struct Same<'l>(Option<&'l [u8]>);
 
 impl Sink for Same<'_> {
@@ -282,14 +283,14 @@ mod tests {
     }
 
     #[test]
-    fn a_line_is_the_canonical_form_of_its_object() {
+    fn delta_line_is_the_canonical_form_of_its_object() {
         let value: serde_json::Value = serde_json::from_str(&line()).unwrap();
         assert_eq!(serde_jcs::to_string(&value).unwrap(), line());
         assert_eq!(spell(&parse(line().as_bytes()).unwrap()), line().as_bytes());
     }
 
     #[test]
-    fn an_id_that_is_set_twice_is_refused() {
+    fn delta_refuses_an_id_that_is_set_twice() {
         let good = line();
         let (_, entry) = good.split_once("\"set\":{").unwrap();
         let (entry, _) = entry.split_once(']').unwrap();
@@ -300,7 +301,7 @@ mod tests {
     }
 
     #[test]
-    fn every_other_spelling_is_refused() {
+    fn delta_refuses_every_other_spelling() {
         let good = line();
         for (from, to) in [
             ("{\"at\"", "{ \"at\""),

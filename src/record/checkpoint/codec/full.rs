@@ -1,6 +1,6 @@
-//! `.versions/context_history.yaml`: the log of the other public implementation, with whole maps
-//! in every entry (`spec/checkpoint.md`, section 4). Read, checked and appended to in its own
-//! form, so that the reference implementation goes on working.
+//! `.versions/context_history.yaml`: the log of the reference implementation, with whole maps in
+//! every entry (`spec/checkpoint.md`, section 4). The log is read, checked and appended to in its
+//! own form, so that the reference implementation continues to work.
 
 use std::collections::BTreeMap;
 
@@ -14,23 +14,22 @@ use crate::values::model::id::DocumentId;
 use crate::values::model::number::{CheckpointNumber, Version};
 use crate::values::yaml::{self, Dialect, List, Node, emit};
 
-/// What stands before the first entry.
+/// Text before the first entry.
 pub(super) const HEADER: &str = "# Auto-generated. Do not edit manually.\ncheckpoints:\n";
 
-/// What a file of whole maps holds.
+/// Contents of a log in full form.
 pub(super) struct Read {
-    /// The entries; each is given as what changed since the one before.
+    /// The entries, each as the changes since the one before.
     pub(super) entries: Vec<Result<Checkpoint, EntryFault>>,
-    /// Whether an entry that is appended becomes the next item.
+    /// True if an appended entry becomes the next item.
     pub(super) appendable: bool,
-    /// Where the last entry begins.
+    /// Offset of the last entry.
     pub(super) last_at: usize,
-    /// The line from which on entries that a writer of ours made or vouched for are spelled
-    /// otherwise than it spells them.
+    /// The first line at which an entry that ctx made or adopted is not in the spelling of ctx.
     pub(super) respelled: Option<usize>,
 }
 
-/// Reads the entries one by one: only what changed is kept of the maps of each.
+/// Parses the entries one by one. Only the changes are kept of the maps of each.
 pub(super) fn parse(text: &str) -> Result<Read, yaml::Error> {
     let (mut entries, mut faulty, mut first, mut last) = (Vec::new(), 0, None, 0);
     let mut state = PublishedSet::default();
@@ -58,19 +57,19 @@ pub(super) fn parse(text: &str) -> Result<Read, yaml::Error> {
     Ok(Read { entries, appendable, last_at: line_start(text, last), respelled })
 }
 
-/// Where the line of a byte begins.
+/// Returns the offset of the line that contains a byte.
 fn line_start(text: &str, at: usize) -> usize {
     text[..at].rfind('\n').map_or(0, |n| n + 1)
 }
 
-/// Compares the bytes of a log with what a writer of ours writes for its entries (CKPT-28). The
-/// reference implementation seals no governance file: from the first entry that does, the log is
-/// ours.
+/// Compares the bytes of a log with the spelling that ctx writes for its entries (CKPT-28). The
+/// reference implementation never seals a governance file: from the first entry that does, ctx
+/// wrote the log.
 struct Spelling<'t> {
     text: &'t str,
-    /// The bytes before this place have been compared, or are not ours.
+    /// Offset up to which the bytes have been compared, or need no comparison.
     at: usize,
-    /// How the bytes from that place on have to be spelled, up to the next entry.
+    /// Expected spelling of the bytes from that offset to the next entry.
     expected: Option<String>,
     is_first: bool,
     is_ours: bool,
@@ -83,15 +82,15 @@ impl<'t> Spelling<'t> {
         Self { text, at: 0, expected, is_first: true, is_ours: false, differs_at: None }
     }
 
-    /// Takes the entry that begins at this place; none for one that cannot be read, which is a
-    /// fault of its own.
+    /// Adds the entry that begins at an offset; `None` for an entry that cannot be read, which is
+    /// reported separately.
     fn entry(&mut self, at: usize, entry: Option<&Checkpoint>, state: &PublishedSet) {
         if self.differs_at.is_some() {
             return;
         }
         let was_ours = self.is_ours;
         self.is_ours |= entry.is_some_and(Checkpoint::seals_governance);
-        // What stands before the first entry is of the one who wrote that.
+        // The text before the first entry is from the writer of that entry.
         if was_ours || self.is_ours && self.is_first {
             self.compare(at);
         }
@@ -100,7 +99,7 @@ impl<'t> Spelling<'t> {
         self.expected = entry.filter(|_| self.is_ours).map(|entry| spell(entry, state));
     }
 
-    /// Compares the bytes up to this place.
+    /// Compares the bytes up to an offset.
     fn compare(&mut self, to: usize) {
         let Some(expected) = self.expected.take() else { return };
         let found = self.text.get(self.at..to).unwrap_or_default();
@@ -110,7 +109,7 @@ impl<'t> Spelling<'t> {
         }
     }
 
-    /// The line of the first difference, from 1.
+    /// Returns the line of the first difference, from 1.
     fn finish(mut self) -> Option<usize> {
         if self.is_ours && self.differs_at.is_none() {
             self.compare(self.text.len());
@@ -120,8 +119,8 @@ impl<'t> Spelling<'t> {
     }
 }
 
-/// Whether `checkpoints` is the last key, with a block list indented by two or nothing yet. `first`
-/// is where the first entry begins.
+/// Returns true if `checkpoints` is the last key, with a block list indented by two, or still
+/// empty. `first` is the offset of the first entry.
 fn is_appendable(text: &str, root: &Node, first: Option<usize>) -> bool {
     let last = root.entries().and_then(<[_]>::last);
     let is_last = last.is_some_and(|(key, _)| key.text() == Some("checkpoints"));
@@ -129,7 +128,7 @@ fn is_appendable(text: &str, root: &Node, first: Option<usize>) -> bool {
         Some(first) => text[..first].ends_with("\n  - "),
         None => text.ends_with("checkpoints:\n"),
     };
-    // To YAML a lone CR ends a line too.
+    // In YAML, a lone CR also ends a line.
     let ended = text.split(['\n', '\r']).any(|line| line.starts_with("..."));
     let ends = text.ends_with('\n') || torn_tail::lacks_line_end_only(text.as_bytes());
     is_last && spelled && !ended && ends
@@ -247,7 +246,7 @@ mod tests {
         include_str!("../../../../fixtures/interop/procurement/.versions/context_history.yaml");
 
     #[test]
-    fn the_log_of_the_reference_implementation_is_written_as_it_writes_it() {
+    fn full_spells_a_log_like_the_reference_implementation() {
         let mut state = PublishedSet::default();
         let mut again = HEADER.to_owned();
         for entry in parse(INTEROP).unwrap().entries {
@@ -261,20 +260,20 @@ mod tests {
     }
 
     #[test]
-    fn the_last_entry_begins_at_its_line() {
+    fn full_finds_the_line_of_the_last_entry() {
         let at = parse(INTEROP).unwrap().last_at;
         assert_eq!(Some(at), INTEROP.rfind("\n  - checkpoint:").map(|newline| newline + 1));
     }
 
     #[test]
-    fn so_many_entries_may_be_malformed_and_no_more() {
+    fn full_limits_the_number_of_malformed_entries() {
         let rubbish = |n: usize| parse(&format!("checkpoints:\n{}", "  - 7\n".repeat(n)));
         assert_eq!(rubbish(MAX_FAULTY).unwrap().entries.len(), MAX_FAULTY);
         assert!(rubbish(MAX_FAULTY + 1).is_err_and(|why| why.to_string().contains("malformed")));
     }
 
     #[test]
-    fn a_number_that_no_checkpoint_has_is_a_fault() {
+    fn full_refuses_numbers_out_of_range() {
         let numbered = |n: &str| {
             let text = INTEROP.replacen("- checkpoint: 1\n", &format!("- checkpoint: {n}\n"), 1);
             parse(&text).unwrap().entries[0].is_ok()
@@ -284,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_log_that_takes_one_more_entry_is_appended_to() {
+    fn full_is_appendable_only_if_the_next_entry_fits() {
         let appendable = |text: &str| parse(text).unwrap().appendable;
         assert!(appendable(INTEROP));
         assert!(appendable(HEADER));

@@ -1,5 +1,5 @@
-//! The lines of a delta log, read from a file piece by piece: what is held at once is the entries,
-//! one piece and at most one line, however long the file is.
+//! Reads the lines of a delta log piece by piece. Memory contains the entries, one piece and at
+//! most one line, however long the file is.
 
 use std::io::{self, BufRead as _, Read};
 
@@ -11,32 +11,33 @@ use crate::record::checkpoint::event::Checkpoint;
 use crate::record::checkpoint::fault::EntryFault;
 use crate::values::model::layout::limit;
 
-/// What the lines of a file say.
+/// Contents of a file of lines.
 #[derive(Default)]
 pub(super) struct Lines {
     /// The entries in file order.
     pub(super) entries: Vec<Result<Checkpoint, EntryFault>>,
-    /// How many of them are faults. Reading ends where there are too many.
+    /// Number of entries that are faults. Reading stops if there are too many.
     pub(super) faulty: usize,
-    /// Bytes after the last newline.
+    /// Number of bytes after the last newline.
     pub(super) torn: usize,
-    /// Bytes that were read.
+    /// Number of bytes that were read.
     pub(super) length: u64,
-    /// Where the last whole line begins in the file.
+    /// Offset of the last whole line.
     pub(super) last_at: u64,
     /// The beginning of that line.
     pub(super) last_line: Vec<u8>,
 }
 
-/// How much is read at once; most files are shorter.
+/// Number of bytes that are read at a time; most files are shorter.
 const PIECE: u64 = 8 << 20;
-/// What every line begins with. One of more than a piece that does not is never held.
+/// Beginning of every line. A line longer than a piece that begins otherwise is never kept.
 const START: &[u8] = b"{\"at\":\"";
-/// From this many lines on, threads pay for their start and for memory of their own.
+/// Number of lines from which threads are faster despite their start and their own memory.
 const WORTH_THREADS: usize = 64;
-/// How many lines are read at once: after as many, it is known whether they are rubbish.
+/// Maximum number of lines that are parsed before faults are counted.
 const BATCH: usize = 4_096;
-/// What is kept of the last line: its hash stands before all that makes a line long.
+/// Number of bytes that are kept of the last line: its hash precedes everything that makes a
+/// line long.
 const KEPT: usize = 256;
 
 fn parse(line: &[u8]) -> Result<Checkpoint, EntryFault> {
@@ -50,7 +51,7 @@ fn too_long() -> EntryFault {
     EntryFault::Unreadable("longer than a checkpoint can be".to_owned())
 }
 
-/// The first whole lines, without their newlines, and what follows them.
+/// Splits off the first whole lines, without their newlines, and returns them with the rest.
 fn split(mut rest: &[u8]) -> (Vec<&[u8]>, &[u8]) {
     let mut lines = Vec::new();
     while lines.len() < BATCH {
@@ -67,7 +68,8 @@ fn split(mut rest: &[u8]) -> (Vec<&[u8]>, &[u8]) {
 /// Reads a log to its end.
 pub(super) fn read(mut file: impl Read) -> io::Result<Lines> {
     let mut read = Lines::default();
-    // What was read and is not parsed yet, and what was dropped before it of an endless line.
+    // Bytes that were read but not parsed, and number of bytes that were dropped from a line that
+    // is too long.
     let (mut held, mut dropped) = (Vec::new(), 0);
     while read.faulty <= MAX_FAULTY {
         let begin = held.len();
@@ -96,7 +98,7 @@ pub(super) fn read(mut file: impl Read) -> io::Result<Lines> {
 }
 
 impl Lines {
-    /// Passes over the end of a line whose beginning was dropped; gives what follows it.
+    /// Skips the end of a line whose beginning was dropped; returns the bytes after it.
     fn end_of_dropped<'b>(&mut self, bytes: &'b [u8]) -> &'b [u8] {
         self.entries.push(Err(too_long()));
         self.faulty += 1;
@@ -104,7 +106,7 @@ impl Lines {
         &bytes[end..]
     }
 
-    /// Takes whole lines, the first of which begins at `at`.
+    /// Parses whole lines, the first one at offset `at`.
     fn lines(&mut self, mut bytes: &[u8], mut at: u64) {
         while !bytes.is_empty() && self.faulty <= MAX_FAULTY {
             let (lines, rest) = split(bytes);
@@ -129,7 +131,7 @@ impl Lines {
 mod tests {
     use super::*;
 
-    /// Gives bytes in pieces of any length, as a file may.
+    /// Returns bytes in pieces of any length, as a file may.
     struct Pieces<'b>(&'b [u8], usize);
 
     impl Read for Pieces<'_> {
@@ -148,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_that_is_none_is_a_fault_and_what_follows_is_read() {
+    fn lines_reads_on_after_an_invalid_line() {
         let long = vec![b'x'; 3 * usize::try_from(PIECE).unwrap()];
         let bytes = [&b"{}\n"[..], &long, b"\n[]\n{}\ntorn"].concat();
         let read = read_all(&bytes);
@@ -160,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_whole_line_is_known_by_its_place() {
+    fn lines_records_the_last_whole_line() {
         let last = [&b"{\"at\":\""[..], &vec![b'x'; 2 * KEPT]].concat();
         let bytes = [&b"{}\n[1]\n"[..], &last, b"\ntorn"].concat();
         for piece in [1, 2, 7, bytes.len()] {
@@ -171,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn rubbish_is_not_read_to_its_end() {
+    fn lines_stops_after_too_many_faults() {
         let bytes = b"\n".repeat(4 * usize::try_from(PIECE).unwrap());
         let read = read(&bytes[..]).unwrap();
         assert!(read.faulty > MAX_FAULTY && read.length == PIECE, "{}", read.length);

@@ -1,5 +1,6 @@
-//! The two encodings of the log: `delta`, a line for what each checkpoint changed, and `full`, the
-//! whole maps of each (`spec/checkpoint.md`, sections 3 and 4). No other module knows their bytes.
+//! The two encodings of the log: `delta`, a line with the changes of each checkpoint, and
+//! `full`, the whole maps of each (`spec/checkpoint.md`, sections 3 and 4). No other module
+//! knows their bytes.
 
 mod delta;
 mod full;
@@ -17,33 +18,33 @@ use crate::record::torn_tail;
 use crate::values::model::digest::Digest;
 use crate::values::model::layout::{self, limit};
 
-/// The most entries that may be unreadable one by one: a log of rubbish could have billions.
+/// Maximum number of unreadable entries: a damaged log could have billions.
 pub(super) const MAX_FAULTY: usize = 100;
 
-/// How much of a log in full form is read at once.
+/// Number of bytes of a log in full form that are read at a time.
 const PIECE: u64 = 4 << 20;
 
-/// What the bytes of one file say.
+/// Decoded contents of one log file.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Decoded {
-    /// The entries in file order; an entry that cannot be read holds its fault.
+    /// The entries in file order; an entry that cannot be read is its fault.
     pub(super) entries: Vec<Result<Checkpoint, EntryFault>>,
     pub(super) diagnosis: Diagnosis,
     pub(super) end: End,
 }
 
-/// How a file ends: what its next writer has to know.
+/// The end of a file, for its next writer.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct End {
-    /// Bytes of the file.
+    /// Length of the file in bytes.
     pub(super) length: u64,
-    /// Where the last entry begins; in a file that cannot be read, where that begins which cannot.
+    /// Offset of the last entry; in a file that cannot be read, that of the unreadable part.
     pub(super) last_at: u64,
-    /// Whether a line end has to come before an entry that is appended.
+    /// True if a line end must precede an appended entry.
     pub(super) lacks_newline: bool,
-    /// Where the spelling of the last entry's hash begins.
+    /// Offset of the last entry's hash.
     pub(super) head_hash_at: Option<u64>,
-    /// Whether an entry that is appended becomes the next one.
+    /// True if an appended entry becomes the next one.
     pub(super) appendable: bool,
 }
 
@@ -61,10 +62,10 @@ pub(crate) fn path_of(form: LogForm) -> &'static str {
     }
 }
 
-/// The forms, in the order in which their files are looked for.
+/// The forms, in the order in which their files are searched.
 pub(crate) const FORMS: [LogForm; 2] = [LogForm::Full, LogForm::Delta];
 
-/// The form of a vault's log: that of the log file that exists, else as configured.
+/// Returns the form of a vault's log: that of the existing log file, else the configured one.
 pub(crate) fn form_of(vault: &Vault) -> LogForm {
     let found = FORMS.into_iter().find(|form| vault.files().exists(path_of(*form)));
     found.or(vault.config().checkpoint_log).unwrap_or(LogForm::Delta)
@@ -73,7 +74,7 @@ pub(crate) fn form_of(vault: &Vault) -> LogForm {
 /// Reads a file of `on_disk` bytes to its end.
 ///
 /// # Errors
-/// The file could not be read.
+/// Fails if the file cannot be read.
 pub(super) fn read(
     form: LogForm,
     file: impl io::Read,
@@ -110,7 +111,7 @@ fn read_delta(file: impl io::Read) -> io::Result<Decoded> {
     Ok(decoded)
 }
 
-/// Reads the beginning of a file of this length; what follows it is no text.
+/// Decodes the beginning of a file of this length; the rest is not text.
 fn read_full(bytes: &[u8], length: u64) -> Decoded {
     let mut decoded = Decoded { end: End { length, ..End::default() }, ..Decoded::default() };
     let parse = |bytes: &[u8]| {
@@ -125,7 +126,7 @@ fn read_full(bytes: &[u8], length: u64) -> Decoded {
         decoded.diagnosis.conflict = torn_tail::conflict(bytes);
     }
     if !is_sound && decoded.diagnosis.conflict.is_none() {
-        // The last entry was cut short, or a power cut left something else in its place.
+        // The last entry is incomplete, or a power cut left other bytes in its place.
         let whole = torn_tail::ends_before_torn(bytes, false)
             .filter_map(|end| Some((end, parse(&bytes[..end]).ok()?)))
             .find(|(_, read)| ends_well(read));
@@ -144,7 +145,7 @@ fn read_full(bytes: &[u8], length: u64) -> Decoded {
                 }
                 None => why,
             });
-            // What stands before rubbish is read all the same, but not relied on.
+            // Entries before an unreadable part are still returned, but not relied on.
             let whole = torn_tail::end_of_last_entry(bytes)
                 .and_then(|end| Some(full::Read { last_at: end, ..parse(&bytes[..end]).ok()? }));
             whole.filter(|_| decoded.diagnosis.conflict.is_none())
@@ -164,7 +165,8 @@ fn read_full(bytes: &[u8], length: u64) -> Decoded {
     decoded
 }
 
-/// The bytes that append a checkpoint to a file that ends so. `state` is that of the checkpoint.
+/// Returns the bytes that append a checkpoint to a file with this end. `state` is that of
+/// the checkpoint.
 pub(super) fn append(
     form: LogForm,
     end: &End,
@@ -181,7 +183,7 @@ pub(super) fn append(
     bytes
 }
 
-/// A whole log of these checkpoints.
+/// Returns a whole log of these checkpoints.
 pub(super) fn export(form: LogForm, checkpoints: &[&Checkpoint]) -> Vec<u8> {
     let mut out = Vec::new();
     let mut state = PublishedSet::default();
@@ -205,8 +207,8 @@ fn spell(form: LogForm, checkpoint: &Checkpoint, state: &PublishedSet, out: &mut
     }
 }
 
-/// Reads text up to its first NUL, and says whether there is one. No text has it, and a file with
-/// holes is as long as an attacker likes without a byte on the disk.
+/// Reads text up to its first NUL, and returns true with it if there is one. Text contains no NUL,
+/// and an attacker can make a sparse file of any length without using disk space.
 fn until_nul(mut file: impl io::Read) -> io::Result<(Vec<u8>, bool)> {
     let mut bytes = Vec::new();
     loop {
@@ -221,7 +223,7 @@ fn until_nul(mut file: impl io::Read) -> io::Result<(Vec<u8>, bool)> {
     }
 }
 
-/// Where the spelling of a hash begins in a line; it is early in it.
+/// Returns the offset of a hash in a line; it is near the beginning.
 fn find(line: &[u8], hash: &Digest) -> Option<u64> {
     let hash = hash.to_string();
     line.windows(hash.len()).position(|window| window == hash.as_bytes()).map(|at| at as u64)
@@ -232,7 +234,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_hole_is_not_read() {
+    fn until_nul_stops_at_the_first_nul() {
         let read = |bytes: &[u8]| until_nul(bytes).unwrap();
         assert_eq!(read(b"text"), (b"text".to_vec(), false));
         assert_eq!(read(b"text\0\0\0"), (b"text\0".to_vec(), true));

@@ -1,9 +1,9 @@
-//! A reader of the usual lines of a delta log, those without an escape and without null: in one
-//! pass, because the first line of a large vault is most of its log, and every command without an
-//! index reads it.
+//! A reader of the usual lines of a delta log, those without escapes and nulls. It needs one pass,
+//! because the first line of a large vault is most of its log, and every command without an index
+//! reads it.
 //!
-//! It accepts only lines that `delta::parse` accepts, and returns the same checkpoint; builds with
-//! debug assertions compare both. It says nothing about a line that it does not accept.
+//! The reader accepts only lines that `delta::parse` accepts, and returns the same checkpoint;
+//! builds with debug assertions compare both. It reports no faults.
 
 use rayon::prelude::*;
 
@@ -14,17 +14,18 @@ use crate::values::model::id::DocumentId;
 use crate::values::model::number::{CheckpointNumber, Version};
 use crate::values::model::timestamp::Timestamp;
 
-/// The shortest entry of `set`: a quote, an id of one byte, a version of one digit, a digest.
+/// Length of the shortest entry of `set`: a quote, an id of one byte, a version of one digit,
+/// a digest.
 const SHORTEST: usize = "\"x\":[1,\"\"],".len() + Digest::TEXT_LENGTH;
-/// How much of `set` one thread reads at least.
+/// Minimum number of bytes of `set` for one thread.
 const PIECE: usize = if cfg!(test) { 100 } else { 256 << 10 };
 const END_OF_ENTRY: &str = "],";
-/// The text after the entries.
+/// Text after the entries.
 const AFTER_SET: &str = "},\"triggered_by\":\"";
-/// The most digits of a number that is recorded.
+/// Maximum number of digits of a recorded number.
 const MOST_DIGITS: usize = 16;
 
-/// Reads a line without its newline; `None` if another reader must decide.
+/// Parses a line without its newline; `None` if another reader must decide.
 pub(super) fn parse(line: &str) -> Option<Checkpoint> {
     let mut rest = Rest(line);
     rest.skip("{\"at\":\"")?;
@@ -62,8 +63,8 @@ pub(super) fn parse(line: &str) -> Option<Checkpoint> {
     (rest.0.is_empty() && !found.sets_what_it_removes()).then_some(found)
 }
 
-/// Splits the entries of `set` into pieces that are worth a thread. No id that is spelled without
-/// an escape has a quote, so what ends an entry is found from any place.
+/// Splits the entries of `set` into pieces that are worth a thread. An id without escapes contains
+/// no quote, so the end of an entry can be found from any offset.
 fn pieces(mut set: &str) -> Vec<&str> {
     let mut pieces = Vec::new();
     while set.len() > PIECE
@@ -77,7 +78,7 @@ fn pieces(mut set: &str) -> Vec<&str> {
     pieces
 }
 
-/// Reads entries, at least one, with a comma between two.
+/// Parses one or more entries, separated by commas.
 fn entries(piece: &str) -> Option<Vec<(DocumentId, Mark)>> {
     let mut rest = Rest(piece);
     let mut set: Vec<(DocumentId, Mark)> = Vec::with_capacity(piece.len() / SHORTEST + 1);
@@ -100,7 +101,7 @@ fn entries(piece: &str) -> Option<Vec<(DocumentId, Mark)>> {
     }
 }
 
-/// Joins pieces that are in the order of RFC 8785.
+/// Joins pieces; `None` if they are not in the order of RFC 8785.
 fn in_order(pieces: Option<Vec<Vec<(DocumentId, Mark)>>>) -> Option<Vec<(DocumentId, Mark)>> {
     let mut pieces = pieces?.into_iter();
     let mut set = pieces.next()?;
@@ -122,25 +123,25 @@ fn is_before(a: &DocumentId, b: &DocumentId) -> bool {
 struct Rest<'l>(&'l str);
 
 impl<'l> Rest<'l> {
-    /// Reads exactly this.
+    /// Reads exactly this text.
     fn skip(&mut self, text: &str) -> Option<()> {
         self.0 = self.0.strip_prefix(text)?;
         Some(())
     }
 
-    /// Reads so many bytes.
+    /// Reads this number of bytes.
     fn take(&mut self, length: usize) -> Option<&'l str> {
         let (taken, rest) = self.0.split_at_checked(length)?;
         self.0 = rest;
         Some(taken)
     }
 
-    /// Reads what stands before the next quote.
+    /// Reads the text before the next quote.
     fn until_quote(&mut self) -> Option<&'l str> {
         self.take(memchr::memchr(b'"', self.0.as_bytes())?)
     }
 
-    /// Reads an id. None has a backslash or a control character, so the text is its own spelling.
+    /// Reads an id. Ids contain no backslash or control character, so the text is its own spelling.
     fn id(&mut self) -> Option<DocumentId> {
         self.until_quote()?.parse().ok()
     }
@@ -174,14 +175,14 @@ mod tests {
     );
 
     #[test]
-    fn usual_lines_are_read() {
+    fn plain_reads_usual_lines() {
         let found = parse(LINE);
         assert!(found.is_some());
         assert_eq!(found, delta::parse_general(LINE.as_bytes()).ok());
     }
 
     #[test]
-    fn lines_of_another_spelling_are_left_to_the_general_reader() {
+    fn plain_declines_lines_of_another_spelling() {
         for (from, to) in [
             ("689Z", "6890Z"),
             (":3,", ":03,"),
@@ -212,7 +213,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_line_is_read_that_the_general_reader_refuses(
+        fn plain_accepts_only_lines_that_the_general_reader_accepts(
             at in 0..LINE.len(),
             length in 0..4usize,
             new in "[0-9a-f\",:{}\\[\\]\\\\/é\u{0} ]{0,3}",
