@@ -758,7 +758,7 @@ fn verify_reports_what_is_wrong_with_staged_results() {
     place.remove(&chain);
     place.typed("").shell(&format!("mkfifo {chain}")).ok();
     let said = place.ctx("verify").exits(1).stdout;
-    assert!(said.contains(&format!("{chain}: it is no regular file")), "{said}");
+    assert!(said.contains(&format!("{chain}: it is not a regular file")), "{said}");
     place.remove(&chain);
     std::os::unix::fs::symlink("/etc/hostname", place.path(&chain)).unwrap();
     // A link is not followed: another writer begins.

@@ -1,5 +1,5 @@
-//! Putting lines at the end of a chain (STAGE-7). Only the holder of the vault's write lock appends,
-//! so that a payload cannot go while a line is written that names it.
+//! Appends lines to chains (STAGE-7). Only the holder of the vault's write lock appends, so that a
+//! payload cannot be removed while a line that names it is written.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -17,31 +17,31 @@ use crate::values::model::id::DocumentId;
 use crate::values::model::layout;
 use crate::values::model::timestamp::Timestamp;
 
-/// Why nothing was recorded in a chain.
+/// Failure to record lines in a chain.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StagingError {
-    /// The payload is longer than any that is kept.
+    /// The payload is too long.
     #[error("the result has {bytes} bytes, but at most {limit} are staged")]
     TooLarge {
-        /// Its length.
+        /// Length of the payload in bytes.
         bytes: u64,
-        /// The limit.
+        /// Maximum length in bytes.
         limit: u64,
     },
-    /// Another process writes.
+    /// Another process holds the write lock.
     #[error(transparent)]
     Lock(#[from] LockError),
-    /// A file could not be read or written.
+    /// A file cannot be read or written.
     #[error(transparent)]
     File(#[from] FileError),
-    /// The line was written; that it is the last one could not be kept in mind.
+    /// The line was written, but the user's directory does not record it as the last one.
     #[error("the end of the chain could not be written to the user's directory of state: {0}")]
     Tail(io::Error),
-    /// A line would not be one.
+    /// A reader would refuse the line.
     #[error("the line cannot be written: {0}")]
     Line(#[from] LineFault),
-    /// A line could not be written as JSON.
+    /// The line cannot be written as JSON.
     #[error("{0}")]
     Json(#[from] serde_json::Error),
 }
@@ -49,16 +49,18 @@ pub enum StagingError {
 /// Lines that were appended.
 #[derive(Debug)]
 pub(crate) struct Appended {
-    /// Whose chain it is.
+    /// The writer of the chain.
     pub(crate) writer: WriterId,
     /// The lines.
     pub(crate) lines: Vec<StagedLine>,
 }
 
-/// Appends lines to this user's chain for a source, durable; for the holder of the write lock.
+/// Appends lines to this user's chain for a source and syncs them, for the holder of the
+/// write lock.
 ///
 /// # Errors
-/// Nothing was appended, or (see [`StagingError::Tail`]) it was not kept in mind.
+/// Fails if nothing was appended, or with [`StagingError::Tail`] if the lines were not recorded as
+/// the last ones.
 pub(crate) fn append(
     (vault, random): (&Vault, Random),
     source: &DocumentId,
@@ -73,7 +75,7 @@ pub(crate) fn append(
         seq += 1;
         let mut line = StagedLine::new((seq, prev), at, kind);
         let (spelled, hash) = line.spell()?;
-        // What a reader would refuse is not written.
+        // A line that a reader would refuse is not written.
         StagedLine::read(&spelled, source)?;
         line.hash = Some(hash);
         prev = hash.to_string();
@@ -90,7 +92,7 @@ pub(crate) fn append(
     Ok(Appended { writer: seat.writer, lines })
 }
 
-/// The chains of a source.
+/// Journal of the chains of a source.
 struct ChainsOf<'s>(&'s DocumentId);
 
 impl Journal for ChainsOf<'_> {
@@ -115,10 +117,11 @@ impl Journal for ChainsOf<'_> {
     }
 }
 
-/// The torn lines at the ends of this user's chains, which the next line of the writer would replace.
+/// Returns the torn lines at the ends of this user's chains, which the writer's next line
+/// would replace.
 ///
 /// # Errors
-/// A chain cannot be read.
+/// Fails if a chain cannot be read.
 pub(crate) fn torn(vault: &Vault) -> Result<Vec<TornLine>, FileError> {
     let (chains, _) = chain::walk(vault.files())?;
     let sources: BTreeSet<DocumentId> = chains.into_iter().map(|(source, _)| source).collect();

@@ -1,5 +1,5 @@
-//! The hash of a payload's content: over its canonical form (RFC 8785) where it is JSON, over its
-//! bytes otherwise (STAGE-5).
+//! Hashes the content of a payload: the canonical form (RFC 8785) of JSON, otherwise the
+//! bytes (STAGE-5).
 
 use std::fmt;
 
@@ -9,25 +9,25 @@ use serde_json::{Map, Number, Value};
 
 use crate::values::model::digest::Digest;
 
-/// Objects and arrays of a payload are nested no deeper, or it is taken as bytes.
+/// Maximum depth of nested objects and arrays. A deeper payload is hashed as bytes.
 const MAX_DEPTH: usize = 64;
-/// It has no more values, or it is taken as bytes.
+/// Maximum number of values. A payload with more is hashed as bytes.
 const MAX_VALUES: usize = 1 << 20;
-/// It has no more bytes, or it is taken as bytes.
+/// Maximum length of JSON in bytes. A longer payload is hashed as bytes.
 const MAX_JSON: usize = 16 << 20;
 
-/// What the hash of a content is of.
+/// Form of a content that is hashed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Canonical {
     /// The canonical form of the JSON value.
     Jcs,
-    /// The bytes.
+    /// The bytes as received.
     Raw,
 }
 
 impl Canonical {
-    /// Its word.
+    /// Returns the value of `canonical` in lines.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Jcs => "jcs",
@@ -35,7 +35,7 @@ impl Canonical {
         }
     }
 
-    /// The hash of a payload, and what it is of. `raw` is the hash of the bytes.
+    /// Returns the form and the hash of a payload. `raw` is the hash of its bytes.
     pub(super) fn of(payload: &[u8], media_type: Option<&str>, raw: Digest) -> (Self, Digest) {
         let is_json = match media_type {
             Some(media_type) => is_json(media_type),
@@ -47,7 +47,7 @@ impl Canonical {
         }
     }
 
-    /// The same for a payload of which it is recorded what its hash is of.
+    /// Returns the hash of a payload in this form; `None` if it should be JSON but is not.
     pub(crate) fn hash(self, payload: &[u8], raw: Digest) -> Option<Digest> {
         match self {
             Self::Jcs => jcs(payload),
@@ -56,18 +56,18 @@ impl Canonical {
     }
 }
 
-/// Whether a media type is one of JSON.
+/// Returns true if a media type is one of JSON.
 fn is_json(media_type: &str) -> bool {
     let essence = media_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
     matches!(essence.as_str(), "application/json" | "text/json") || essence.ends_with("+json")
 }
 
-/// The hash of the canonical form of JSON; none where it is none that has one meaning.
+/// Returns the hash of the canonical form of JSON; `None` if [`json`] returns `None`.
 fn jcs(payload: &[u8]) -> Option<Digest> {
     Some(Digest::of(&serde_jcs::to_vec(&json(payload)?).ok()?))
 }
 
-/// The value of JSON; none where it is none that has one meaning.
+/// Parses JSON; returns `None` if keys repeat or limits are exceeded.
 pub(crate) fn json(payload: &[u8]) -> Option<Value> {
     if payload.len() > MAX_JSON {
         return None;
@@ -79,8 +79,8 @@ pub(crate) fn json(payload: &[u8]) -> Option<Value> {
     Some(value)
 }
 
-/// Reads a JSON value down to a depth, and refuses a key that an object has twice: programs do not
-/// agree on what that means.
+/// Parser for a JSON value with limited depth. It refuses an object with a repeated key, which
+/// programs interpret differently.
 struct Strict<'s> {
     depth: usize,
     values: &'s mut usize,
@@ -166,14 +166,14 @@ mod tests {
     }
 
     #[test]
-    fn json_of_one_meaning_has_one_hash() {
+    fn canonical_hashes_equal_json_values_alike() {
         let one = of("{\"b\": [1.0, null], \"a\": \"\\u00e9\"}");
         assert_eq!(one, (Canonical::Jcs, Digest::of("{\"a\":\"é\",\"b\":[1,null]}".as_bytes())));
         assert_eq!(one, of(" {\"a\":\"é\",\"b\":[1e0,null]}\n"));
     }
 
     #[test]
-    fn json_without_one_meaning_is_taken_as_bytes() {
+    fn canonical_hashes_ambiguous_json_as_bytes() {
         let deep = "[".repeat(10_000) + &"]".repeat(10_000);
         let deepest = "[".repeat(MAX_DEPTH) + &"]".repeat(MAX_DEPTH);
         assert_eq!(of(&deepest).0, Canonical::Jcs);
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn the_media_type_decides_where_there_is_one() {
+    fn canonical_follows_the_media_type() {
         let of = |payload: &str, media_type| {
             Canonical::of(payload.as_bytes(), Some(media_type), Digest::of(b"")).0
         };

@@ -1,4 +1,4 @@
-//! Reading chains again: every line in order, and what is wrong with them (STAGE-11).
+//! Reads staging chains: every line in order, and the faults (STAGE-11).
 
 use rayon::prelude::*;
 
@@ -10,12 +10,12 @@ use crate::values::model::digest::Digest;
 use crate::values::model::id::DocumentId;
 use crate::values::model::layout::STAGING_CHAINS;
 
-/// No chain is longer: a writer begins another one long before.
+/// Maximum length of a chain in bytes. A writer begins another one long before.
 pub(crate) const MAX_CHAIN: u64 = 4 * FULL;
-/// No folder of a source is deeper: an id has fewer parts.
+/// Maximum depth of folders. An id has fewer parts.
 const MAX_DEPTH: usize = 256;
 
-/// Where a chain is in the vault.
+/// Returns the path of a chain in the vault.
 pub(crate) fn path_of(source: &DocumentId, writer: &WriterId) -> String {
     format!("{STAGING_CHAINS}/{source}/{writer}.jsonl")
 }
@@ -23,45 +23,45 @@ pub(crate) fn path_of(source: &DocumentId, writer: &WriterId) -> String {
 /// The chain of a writer for a source.
 #[derive(Debug)]
 pub struct Chain {
-    /// The source.
+    /// The id of the source.
     pub source: DocumentId,
-    /// The writer.
+    /// The id of the writer.
     pub writer: WriterId,
-    /// The lines that are what their hashes say, in their order.
+    /// The sound lines, in order.
     pub lines: Vec<StagedLine>,
-    /// What is wrong.
+    /// The faults, in the order of lines.
     pub faults: Vec<Fault>,
 }
 
 impl Chain {
-    /// Where it is in the vault.
+    /// Returns the path of the chain in the vault.
     pub(crate) fn path(&self) -> String {
         path_of(&self.source, &self.writer)
     }
 
-    /// Whether lines are missing or altered.
+    /// Returns true if lines are missing or altered.
     pub(crate) fn is_damaged(&self) -> bool {
         self.faults.iter().any(|fault| fault.kind.is_damage())
     }
 }
 
-/// Something in the folder of chains that cannot be read as one.
+/// A file or folder among the chains that cannot be read as one.
 #[derive(Debug)]
 pub struct StrayFile {
-    /// Its path in the vault.
+    /// The path in the vault.
     pub path: String,
-    /// Why.
+    /// The reason.
     pub why: String,
 }
 
 impl StrayFile {
-    /// The source whose chain it would be.
+    /// Returns the source whose chain it would be.
     pub(super) fn source(&self) -> Option<DocumentId> {
         self.path.parse::<DocumentId>().ok()?.source_of_chain()
     }
 }
 
-/// Whose chain a file is: the source, and the writer.
+/// The source and the writer of a chain.
 pub(crate) type Owned = (DocumentId, WriterId);
 
 /// The chains of a vault.
@@ -69,15 +69,15 @@ pub(crate) type Owned = (DocumentId, WriterId);
 pub struct Chains {
     /// In the order of sources and writers.
     pub chains: Vec<Chain>,
-    /// What cannot be read.
+    /// Files and folders that cannot be read.
     pub strays: Vec<StrayFile>,
 }
 
 impl Chains {
-    /// Reads every chain; none if the vault has no folder for them.
+    /// Reads every chain; empty if their folder is missing.
     ///
     /// # Errors
-    /// The folder cannot be listed.
+    /// Fails if the folder cannot be listed.
     pub fn read(files: &Files) -> Result<Self, FileError> {
         let (found, strays) = walk(files)?;
         Ok(Self::of(files, found, strays))
@@ -86,16 +86,16 @@ impl Chains {
     /// Reads the chains of one source.
     ///
     /// # Errors
-    /// The folder cannot be listed.
+    /// Fails if the folder cannot be listed.
     pub fn of_source(files: &Files, source: &DocumentId) -> Result<Self, FileError> {
         let (found, strays) = found(files, Some(source))?;
         Ok(Self::of(files, found, strays))
     }
 
-    /// Reads the chains of one source whose writers begin with these digits.
+    /// Reads all chains of each source that has a chain of a writer with these first digits.
     ///
     /// # Errors
-    /// The folder cannot be listed.
+    /// Fails if the folder cannot be listed.
     pub fn of_writer(files: &Files, digits: &str) -> Result<Self, FileError> {
         let (mut found, _) = walk(files)?;
         found.retain(|(_, writer)| writer.to_string().starts_with(digits));
@@ -127,7 +127,7 @@ impl Chains {
         Self { chains, strays }
     }
 
-    /// How the chain of a writer in a folder of the vault stands to a line.
+    /// Compares the chain of a writer in a folder of the vault with a line.
     pub(crate) fn standing(&self, dir: &str, writer: &WriterId, end: &End) -> Standing {
         let is_of = |chain: &&Chain| {
             let source = dir.strip_prefix(STAGING_CHAINS).and_then(|id| id.strip_prefix('/'));
@@ -145,7 +145,7 @@ impl Chains {
     }
 }
 
-/// The chains of a vault, or of a source, in no order.
+/// Returns the chains of a vault, or of a source, in no particular order.
 pub(crate) fn found(
     files: &Files,
     source: Option<&DocumentId>,
@@ -159,7 +159,7 @@ pub(crate) fn found(
     Ok((writers.map(|writer| (source.clone(), writer)).collect(), Vec::new()))
 }
 
-/// The writer of the chain with this file name.
+/// Returns the writer of the chain with this file name.
 fn writer_of(name: &str) -> Option<WriterId> {
     name.strip_suffix(".jsonl")?.parse().ok()
 }
@@ -181,7 +181,7 @@ pub(super) fn walk(files: &Files) -> Result<(Vec<Owned>, Vec<StrayFile>), FileEr
                 continue;
             }
             Ok(_) if depth > MAX_DEPTH => {
-                strays.push(StrayFile { path, why: "it is too deep".to_owned() });
+                strays.push(StrayFile { path, why: "its folder is nested too deep".to_owned() });
                 continue;
             }
             Ok(names) => names,
@@ -196,13 +196,13 @@ pub(super) fn walk(files: &Files) -> Result<(Vec<Owned>, Vec<StrayFile>), FileEr
                 (Some(writer), Ok(source)) if is_file => found.push((source, writer)),
                 (Some(_), Err(why)) if is_file => {
                     let path = format!("{STAGING_CHAINS}/{below}");
-                    strays.push(StrayFile { path, why: format!("its folder is no id: {why}") });
+                    strays.push(StrayFile { path, why: format!("its folder is not an id: {why}") });
                 }
-                // Other files are no chains.
+                // Other files are ignored.
                 _ if is_file => {}
                 (Some(_), _) if !files.is_folder(&format!("{STAGING_CHAINS}/{below}")) => {
                     let path = format!("{STAGING_CHAINS}/{below}");
-                    strays.push(StrayFile { path, why: "it is no regular file".to_owned() });
+                    strays.push(StrayFile { path, why: "it is not a regular file".to_owned() });
                 }
                 _ => folders.push((below, depth + 1)),
             }
@@ -211,8 +211,7 @@ pub(super) fn walk(files: &Files) -> Result<(Vec<Owned>, Vec<StrayFile>), FileEr
     Ok((found, strays))
 }
 
-/// The lines of a chain, and what is wrong with it: of the whole chain, or of what follows a line
-/// with this number and hash, up to which all is well.
+/// Reads a chain as a whole, or its part after a sound line with this number and hash.
 pub(crate) fn go_on((source, writer): Owned, after: Option<(u64, Digest)>, bytes: &[u8]) -> Chain {
     let name = path_of(&source, &writer);
     let (whole, torn) = match bytes.iter().rposition(|byte| *byte == b'\n') {
@@ -224,7 +223,7 @@ pub(crate) fn go_on((source, writer): Owned, after: Option<(u64, Digest)>, bytes
         false => whole.split(|byte| *byte == b'\n').collect(),
     };
     let count = texts.len() as u64;
-    // A power cut leaves NUL in the last lines; before a sound line it is none of its traces.
+    // A power cut leaves NUL only in the last lines, not before a sound line.
     let read = texts.par_iter().map(|text| (text.contains(&0), StagedLine::read(text, &source)));
     let read: Vec<_> = read.collect();
     let sound = read.iter().rposition(|(_, line)| line.is_ok()).map_or(0, |at| at + 1);
@@ -240,7 +239,7 @@ pub(crate) fn go_on((source, writer): Owned, after: Option<(u64, Digest)>, bytes
         let line = match line {
             Ok(line) => line,
             Err(_) if is_cut => {
-                let why = "the line was not written to its end".to_owned();
+                let why = "the line is incomplete".to_owned();
                 faults.add(fault(FaultKind::Torn, why));
                 continue;
             }
@@ -255,7 +254,7 @@ pub(crate) fn go_on((source, writer): Owned, after: Option<(u64, Digest)>, bytes
         };
         if line.seq != seq || line.prev != prev {
             let why = match line.seq > seq {
-                true => format!("it is line {} of its chain, but line {seq} is missing", line.seq),
+                true => format!("line {} follows, but line {seq} is missing", line.seq),
                 false => format!("line {} does not follow the line before it", line.seq),
             };
             faults.add(fault(FaultKind::Mismatch, why));
@@ -265,7 +264,7 @@ pub(crate) fn go_on((source, writer): Owned, after: Option<(u64, Digest)>, bytes
         lines.push(line);
     }
     if !torn.is_empty() {
-        let why = "the last line has no end".to_owned();
+        let why = "the last line is incomplete".to_owned();
         faults.add(Fault::new(FaultKind::Torn, count + 1, why).placed(&name, 0));
     }
     Chain { source, writer, lines, faults: faults.listed() }

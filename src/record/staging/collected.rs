@@ -1,4 +1,4 @@
-//! What became of each entry: the acts of all chains upon it (STAGE-12).
+//! The state of each staged entry, from the acts of all chains on it (STAGE-12).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,113 +13,113 @@ use crate::values::model::id::DocumentId;
 use crate::values::model::principal::PrincipalKey;
 use crate::values::model::timestamp::Timestamp;
 
-/// An entry, and what became of it.
+/// A staged entry with the results of the acts on it.
 #[derive(Clone, Debug)]
 pub struct StagedEntry {
-    /// Its source.
+    /// The source of the entry.
     pub source: DocumentId,
     /// The writer of its chain.
     pub writer: WriterId,
-    /// Its place there.
+    /// The number of its line in that chain.
     pub seq: u64,
-    /// Its hash.
+    /// The hash of its line.
     pub hash: Digest,
-    /// When it was staged.
+    /// The time of staging.
     pub at: String,
-    /// What was staged.
+    /// The recorded values.
     pub entry: Entry,
-    /// Whether it is pinned.
+    /// True if the entry is pinned.
     pub pinned: bool,
-    /// When it was pinned or unpinned last.
+    /// The time of the last pin or unpin.
     pub pin_at: Option<String>,
     /// The documents that it was promoted to.
     pub promoted: Vec<Promotion>,
-    /// How many documents more, which a viewer may not know of.
+    /// Number of further documents, which are hidden from this viewer.
     pub withheld_documents: usize,
-    /// What ended it; none while its content is kept.
+    /// The act that ended the entry; `None` while its content is kept.
     pub ended: Option<Ended>,
-    /// Whether only doubtful acts ended it.
+    /// True if only doubtful acts ended the entry.
     pub doubtful: bool,
 }
 
-/// An entry became a document.
+/// A promotion of an entry to a document.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Promotion {
-    /// The document.
+    /// The id of the document.
     pub document: DocumentId,
-    /// The version.
+    /// The version of the document.
     pub version: u64,
-    /// Who promoted it.
+    /// The principal who promoted the entry.
     pub by: Option<String>,
-    /// When.
+    /// The time of the promotion.
     pub at: String,
 }
 
-/// What ended an entry.
+/// The act that ended an entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ended {
     /// Discard, collect or erase.
     pub kind: ActKind,
-    /// Who ended it.
+    /// The principal who ended it.
     pub by: Option<String>,
-    /// When.
+    /// The time of the act.
     pub at: String,
-    /// Why, of an erasure.
+    /// The reason, for an erasure.
     pub reason: Option<String>,
 }
 
-/// An act whose standing is judged (STAGE-19).
+/// An act that is to be judged (STAGE-19).
 #[derive(Clone, Copy, Debug)]
 pub struct JudgedAct<'a> {
     /// The entry.
     pub entry: &'a StagedEntry,
-    /// When the act was done.
+    /// The time of the act.
     pub at: &'a str,
-    /// What it is.
+    /// The kind of the act.
     pub kind: ActKind,
-    /// What it says.
+    /// The recorded values of the act.
     pub act: &'a Act,
 }
 
 words! {
-    /// What acts did to a staged entry.
+    /// State of a staged entry after all acts.
     pub enum EntryState {
-        /// No act counts.
+        /// No valid act changed the entry.
         Staged = "staged",
-        /// It is pinned.
+        /// The entry is pinned.
         Pinned = "pinned",
-        /// A document was made of it.
+        /// A document was made of the entry.
         Promoted = "promoted",
-        /// A reviewer discarded it.
+        /// A reviewer discarded the entry.
         Discarded = "discarded",
-        /// Its retention is over, and it was collected.
+        /// The entry was collected after its retention.
         Collected = "collected",
-        /// Its content was erased.
+        /// The content of the entry was erased.
         Erased = "erased",
     }
 }
 
-/// Whether an act counts.
+/// Validity of an act.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Standing {
-    /// It does.
+    /// The act is valid.
     Sound,
-    /// It does, but what is recorded does not show that it was allowed.
+    /// The act is applied, but the records do not show that it was allowed.
     Doubtful,
-    /// It does not.
+    /// The act is not valid, for this reason.
     Void(VoidAct),
 }
 
-/// Why an act does not count.
+/// Reason why an act is not valid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum VoidAct {
-    /// It collected an entry before the end of its retention.
+    /// The act collected an entry before the end of its retention.
     Early,
-    /// No version of the document says that it was made of the entry.
+    /// No version of the document names the entry as its origin.
     NoDocument,
-    /// The version that was made of the entry has another body than the content.
+    /// The body of the document's version differs from the content of the entry.
     OtherBody,
-    /// No stewards that may have been in force gave its principal the role.
+    /// In no version of the stewards that may have been in force did the principal have the role.
     NoRole,
 }
 
@@ -130,30 +130,30 @@ pub struct DisputedAct {
     pub source: DocumentId,
     /// The writer of the act.
     pub writer: WriterId,
-    /// Its place.
+    /// The number of the act's line.
     pub seq: u64,
     /// The entry.
     pub entry: StagedName,
-    /// What was done.
+    /// The kind of the act.
     pub kind: ActKind,
-    /// By whom.
+    /// The principal of the act.
     pub by: Option<String>,
-    /// How it stands.
+    /// The validity of the act.
     pub standing: Standing,
 }
 
 /// The entries of chains.
 #[derive(Debug, Default)]
 pub struct Staged {
-    /// In the order of sources, writers and places.
+    /// The entries, in the order of sources, writers and numbers.
     pub entries: Vec<StagedEntry>,
-    /// Acts upon entries that no chain has: the source, the writer and number of the act.
+    /// Acts on entries that no chain contains: the source, the writer and the number of the act.
     pub astray: Vec<(DocumentId, WriterId, u64)>,
     /// Acts that are not sound.
     pub disputed: Vec<DisputedAct>,
 }
 
-/// An act in the order in which acts count.
+/// An act with the values that determine its order.
 struct Done<'c> {
     at: &'c str,
     writer: &'c WriterId,
@@ -163,12 +163,12 @@ struct Done<'c> {
 }
 
 impl Staged {
-    /// The entries of chains, with the acts in these, as far as chains alone show whether acts stand.
+    /// Returns the entries of chains, with the acts judged by the chains alone.
     pub fn of(chains: &Chains) -> Self {
         Self::judged(chains, &|_| Standing::Sound)
     }
 
-    /// The same with a judge of acts.
+    /// Returns the entries of chains, with the acts judged by `judge`.
     pub fn judged(chains: &Chains, judge: &dyn Fn(&JudgedAct<'_>) -> Standing) -> Self {
         let mut acts: BTreeMap<(&DocumentId, String, u64), Vec<Done<'_>>> = BTreeMap::new();
         let mut staged = Self::default();
@@ -217,7 +217,7 @@ impl Staged {
         staged
     }
 
-    /// The entry of a name; none of several whose writers begin with the same digits.
+    /// Returns the only entry with a name; `None` if there is none, or if there are several.
     pub fn find(&self, name: &StagedName) -> Option<&StagedEntry> {
         match self.all_named(name)[..] {
             [entry] => Some(entry),
@@ -225,18 +225,19 @@ impl Staged {
         }
     }
 
-    /// The entries of a name: more than one only if writers of a source begin with the same digits.
+    /// Returns the entries with a name. There are several only if writers of a source begin with
+    /// the same digits.
     pub fn all_named(&self, name: &StagedName) -> Vec<&StagedEntry> {
         self.entries.iter().filter(|one| one.is_named(name)).collect()
     }
 
-    /// The payloads that entries claim.
+    /// Returns the payloads that must be kept for entries.
     pub fn claimed_payloads(&self, now: Timestamp) -> BTreeSet<Digest> {
         let claim = self.entries.iter().filter(|one| one.claims(now));
         claim.filter_map(|one| one.entry.raw()).collect()
     }
 
-    /// The payloads that ended entries name.
+    /// Returns the payloads that ended entries name.
     pub fn ended_payloads(&self) -> BTreeSet<Digest> {
         let ended = self.entries.iter().filter(|one| !one.is_live());
         ended.filter_map(|one| one.entry.raw()).collect()
@@ -250,39 +251,39 @@ impl Done<'_> {
 }
 
 impl StagedEntry {
-    /// What names it.
+    /// Returns the name of the entry.
     pub fn name(&self) -> StagedName {
         StagedName::of(&self.source, &self.writer, self.seq)
     }
 
-    /// Whether this names it.
+    /// Returns true if a name is that of the entry.
     pub fn is_named(&self, name: &StagedName) -> bool {
         name.names(&self.source, &self.writer, self.seq)
     }
 
-    /// Whether its content is kept.
+    /// Returns true if the content of the entry is kept.
     pub fn is_live(&self) -> bool {
         self.ended.is_none()
     }
 
-    /// Where its line is.
+    /// Returns source, writer and number of the entry's line.
     pub fn place(&self) -> (&DocumentId, &WriterId, u64) {
         (&self.source, &self.writer, self.seq)
     }
 
-    /// Whether its content may not be removed: it is live, or may not have ended, or was collected
-    /// before its time by this clock.
+    /// Returns true if the content must not be removed: the entry is live, may not have ended, or
+    /// was collected too early by this clock.
     pub fn claims(&self, now: Timestamp) -> bool {
         self.is_live() || self.doubtful || self.is_collected_before(now)
     }
 
-    /// Whether it was collected, and is to be kept by a clock.
+    /// Returns true if the entry was collected although its retention is not over by this clock.
     pub fn is_collected_before(&self, now: Timestamp) -> bool {
         let is_collected = self.ended.as_ref().is_some_and(|end| end.kind == ActKind::Collect);
         is_collected && self.entry.retention_until.parse().is_ok_and(|until: Timestamp| now < until)
     }
 
-    /// Whether this principal recorded it in this session.
+    /// Returns true if this principal recorded the entry in this session.
     pub fn is_own(&self, principal: Option<&PrincipalKey>, session: Option<&str>) -> bool {
         let recorded = self.entry.principal.as_deref().map(PrincipalKey::of);
         session.is_some()
@@ -290,12 +291,12 @@ impl StagedEntry {
             && recorded.as_ref() == principal
     }
 
-    /// Whether a document was made of it.
+    /// Returns true if a document was made of the entry.
     pub fn is_promoted(&self) -> bool {
         !self.promoted.is_empty() || self.withheld_documents > 0
     }
 
-    /// What the access log says of its content, when this is handed out (STAGE-15).
+    /// Returns the record for the access log when content is handed out (STAGE-15).
     pub(crate) fn text(&self, handed_out: &[u8]) -> Text {
         Text {
             uri: Some(self.name().to_string()),
@@ -317,7 +318,7 @@ impl StagedEntry {
         }
     }
 
-    /// Returns its state.
+    /// Returns the state of the entry.
     pub fn state(&self) -> EntryState {
         match (&self.ended, self.is_promoted(), self.pinned) {
             (Some(Ended { kind: ActKind::Erase, .. }), ..) => EntryState::Erased,
@@ -329,14 +330,14 @@ impl StagedEntry {
         }
     }
 
-    /// What acts did to it, in whichever order their chains are read. What ends it ends it whatever
-    /// comes later; of pins and unpins the last one counts. Gives the acts that are not sound.
+    /// Applies acts to the entry, in any order of their chains, and returns the acts that are not
+    /// sound. An act that ends the entry is final; of pins and unpins the last one decides.
     fn apply(
         &mut self,
         mut acts: Vec<Done<'_>>,
         judge: &dyn Fn(&JudgedAct<'_>) -> Standing,
     ) -> Vec<DisputedAct> {
-        // Times are written in one form, so that they compare as texts.
+        // Times have one form, so they compare as texts.
         acts.sort_by(|a, b| (a.at, a.writer, a.seq).cmp(&(b.at, b.writer, b.seq)));
         let (mut disputed, mut is_surely_ended) = (Vec::new(), false);
         for Done { at, writer, seq, kind, act } in acts {
@@ -367,7 +368,7 @@ impl StagedEntry {
                 }
                 ActKind::Discard | ActKind::Collect | ActKind::Erase => {
                     is_surely_ended |= standing == Standing::Sound;
-                    // The gravest counts: `Erase` is the last of the kinds.
+                    // The strongest act decides: `Erase` is the last of the kinds.
                     if self.ended.as_ref().is_none_or(|ended| ended.kind < kind) {
                         let (by, reason) = (act.principal.clone(), act.reason.clone());
                         self.ended = Some(Ended { kind, by, at: at.to_owned(), reason });

@@ -1,4 +1,4 @@
-//! Of which sources a chain is damaged, so that entries and acts may be missing (STAGE-13).
+//! Finds the sources with a damaged chain, for which entries and acts may be missing (STAGE-13).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,18 +10,18 @@ use crate::values::model::digest::Digest;
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::Version;
 
-/// What is looked at of a chain.
+/// The parts of a chain that are checked for damage.
 pub(crate) struct SeenChain<'c> {
     pub(crate) source: &'c DocumentId,
     pub(crate) writer: &'c WriterId,
-    /// Whether a line of it is not sound, or does not follow the one before it.
+    /// True if a line is not sound, or does not follow the one before it.
     pub(crate) is_damaged: bool,
-    /// The hash of the line with a number.
+    /// Returns the hash of the line with a number.
     pub(crate) hash: Box<dyn Fn(u64) -> Option<Digest> + 'c>,
 }
 
 impl<'c> SeenChain<'c> {
-    /// Of a chain that was read as a whole.
+    /// Returns the parts of a chain that was read as a whole.
     pub(crate) fn of(chain: &'c Chain) -> Self {
         let hash = |seq| chain.lines.iter().find(|line| line.seq == seq).and_then(|line| line.hash);
         let (source, writer) = (&chain.source, &chain.writer);
@@ -29,17 +29,17 @@ impl<'c> SeenChain<'c> {
     }
 }
 
-/// Whether entries of two chains have the same names: they are of one source, and their writers begin
-/// with the same digits (STAGE-6).
+/// Returns true if entries of two chains have the same names: both are of one source, and their
+/// writers begin with the same digits (STAGE-6).
 pub(crate) fn share_names(a: (&DocumentId, &WriterId), b: (&DocumentId, &WriterId)) -> bool {
     let digits = |writer: &WriterId| TraceId::of(&writer.to_string(), 1);
     a.0 == b.0 && digits(a.1) == digits(b.1)
 }
 
-/// The sources of which a chain is damaged, cannot be read, lacks the line that a checkpoint binds
-/// (STAGE-22), or names entries as another one does (STAGE-6). `bound` is what the last checkpoint
-/// binds of chains. `chains`, in the order of sources and writers, are all chains, or those
-/// `of` one source.
+/// Returns the sources that have a chain which is damaged, cannot be read, lacks the line that a
+/// checkpoint binds (STAGE-22), or shares names with another chain (STAGE-6). `bound` contains the
+/// chains that the last checkpoint binds. `chains`, in the order of sources and writers, are all
+/// chains, or those `of` one source.
 pub(crate) fn damaged_sources(
     chains: &[SeenChain<'_>],
     strays: &[StrayFile],

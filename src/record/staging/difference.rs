@@ -1,40 +1,41 @@
-//! What changed between two JSON values, by the paths of their parts (STAGE-20).
+//! Differences between two JSON values, by the paths of their parts (STAGE-20).
 
 use std::fmt;
 
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-/// What became of a part of a value.
+/// Change of a part of a value.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "change", rename_all = "lowercase")]
 pub enum PartChange {
-    /// Only the newer value has it.
+    /// Only the newer value has the part.
     Added {
-        /// Where it is, as a JSON Pointer (RFC 6901).
+        /// The place, as a JSON Pointer (RFC 6901).
         pointer: String,
-        /// What it is.
+        /// The value of the part.
         new: Value,
     },
-    /// Only the older value has it.
+    /// Only the older value has the part.
     Removed {
-        /// Where it was.
+        /// The place in the older value.
         pointer: String,
-        /// What it was.
+        /// The value of the part.
         old: Value,
     },
-    /// Both have it, and it differs.
+    /// Both values have the part, and it differs.
     Changed {
-        /// Where it is.
+        /// The place, as a JSON Pointer (RFC 6901).
         pointer: String,
-        /// What it was.
+        /// The older value of the part.
         old: Value,
-        /// What it is.
+        /// The newer value of the part.
         new: Value,
     },
 }
 
-/// A line without an end: pointer and values as JSON, so that no content ends it.
+/// Writes one line without a line end. Pointer and values are JSON, so that no content can end
+/// the line.
 impl fmt::Display for PartChange {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let quoted = |pointer: &str| Value::from(pointer);
@@ -48,10 +49,10 @@ impl fmt::Display for PartChange {
     }
 }
 
-/// What changed from one value to another, in the order of pointers: members of objects by their
-/// names, items of arrays by their places. Values are nested no deeper than those of a content
-/// (STAGE-5). If the pointers have too many bytes in all, as those of many parts below a long name
-/// have, the whole values are the one change.
+/// Returns the changes from one value to another, in the order of pointers: members of objects by
+/// their names, items of arrays by their indices. Values must not be nested deeper than those of a
+/// content (STAGE-5). If the pointers together are too long, as with many parts below a long name,
+/// the result is one change of the whole value.
 pub fn changes(old: &Value, new: &Value) -> Vec<PartChange> {
     let mut found = Found::default();
     compare(&mut String::new(), old, new, &mut found);
@@ -65,7 +66,7 @@ pub fn changes(old: &Value, new: &Value) -> Vec<PartChange> {
 /// Maximum number of bytes of all pointers.
 const MOST_BYTES: usize = 8 << 20;
 
-/// The changes so far; no further ones once their pointers have too many bytes.
+/// The changes so far. No more are added once their pointers are too long.
 #[derive(Default)]
 struct Found {
     changes: Vec<PartChange>,
@@ -125,7 +126,7 @@ fn compare_parts(at: &mut String, old: Option<&Value>, new: Option<&Value>, foun
     }
 }
 
-/// Works at a part of the value at a pointer.
+/// Calls `work` with the pointer of a part.
 fn below(at: &mut String, name: &str, work: impl FnOnce(&mut String)) {
     let length = at.len();
     at.push('/');
@@ -134,8 +135,8 @@ fn below(at: &mut String, name: &str, work: impl FnOnce(&mut String)) {
     at.truncate(length);
 }
 
-/// Whether two values that are not both objects, nor both arrays, have one canonical form: `1` and
-/// `1.0` are one number.
+/// Returns true if two values have one canonical form: `1` and `1.0` are one number. The values are
+/// not both objects, nor both arrays.
 fn is_same(old: &Value, new: &Value) -> bool {
     match (old, new) {
         (Value::Number(a), Value::Number(b)) => {
@@ -156,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_are_named_by_pointers() {
+    fn changes_name_parts_by_pointers() {
         let old = json!({"a/b": {"m~n": [1, 2.0, "x"]}, "gone": {"k": 1}, "same": [null, {}]});
         let new = json!({"a/b": {"m~n": [1.0, 3, "x", true]}, "new\n": "é", "same": [null, {}]});
         assert_eq!(
@@ -171,14 +172,14 @@ mod tests {
     }
 
     #[test]
-    fn a_value_of_another_kind_is_changed_as_a_whole() {
+    fn changes_replace_a_value_of_another_kind() {
         assert_eq!(lines(&json!([1]), &json!({"0": 1})), ["changed \"\": [1] -> {\"0\":1}"]);
         assert_eq!(lines(&json!({"a": [1]}), &json!({"a": 1})), ["changed \"/a\": [1] -> 1"]);
         assert_eq!(lines(&json!({"": {"": 1}}), &json!({"": {"": 2}})), ["changed \"//\": 1 -> 2"]);
     }
 
     #[test]
-    fn many_parts_below_a_long_name_are_one_change() {
+    fn changes_with_long_pointers_are_one_change() {
         let long = "k".repeat(100_000);
         let items = |step: usize| (0..50_000).map(|n| n * step).collect::<Vec<usize>>();
         let value = |step| json!({ long.as_str(): items(step) });
@@ -193,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn equal_values_have_no_changes() {
+    fn changes_of_equal_values_are_empty() {
         let value = json!({"a": [{"b": 1}, null], "c": "x"});
         assert_eq!(changes(&value, &value), []);
         assert_eq!(changes(&json!([1, 1e3]), &json!([1.0, 1000])), []);

@@ -1,5 +1,5 @@
-//! The ends of chains, for a checkpoint to bind (STAGE-21). Of each chain only the lines after the
-//! bound one are read, from the end on.
+//! Ends of chains for a checkpoint to bind (STAGE-21). Only the lines after the bound one are read
+//! of each chain, from the end.
 
 use std::collections::BTreeMap;
 
@@ -14,20 +14,20 @@ use crate::values::model::digest::Digest;
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::Version;
 
-/// One event binds new ends of no more chains; further ones are for the next events. A folder may have any
-/// number of them, and the line of a checkpoint has a limited length.
+/// Maximum number of chains whose new ends one event binds; the next events bind further ones. A
+/// folder may have any number of chains, and the line of a checkpoint has a limited length.
 const MOST_BOUND: usize = 10_000;
 
-/// The chains with lines after the ones that are `bound`, each with its end, in the order of their
-/// ids. One whose end cannot be read, or which does not go on from its bound line, is left as it is
-/// bound: what is wrong with it is for the verifier.
+/// Returns the chains with lines after the `bound` ones, each with its end, in the order of their
+/// ids. A chain is left out if its end cannot be read, or if it does not continue from its bound
+/// line. A verifier reports its faults.
 pub(crate) fn unbound_ends(
     files: &Files,
     bound: &BTreeMap<DocumentId, Mark>,
 ) -> Vec<(DocumentId, Mark)> {
     let Ok((found, _)) = walk(files) else { return Vec::new() };
     let end = |(source, writer): (DocumentId, WriterId)| {
-        // What no artifact may be called has no results of ours.
+        // ctx stages no results for an id that artifacts cannot have.
         let id: DocumentId = path_of(&source, &writer).parse().ok()?;
         let before = bound.get(&id).and_then(Mark::sealed).map(|(seq, hash)| (seq.0, hash));
         let end =
@@ -40,8 +40,8 @@ pub(crate) fn unbound_ends(
     ends
 }
 
-/// The number and the hash of the last sound line of a chain, if the lines from the one that was
-/// bound `before` on follow one another. What a crash left of lines is passed over.
+/// Returns number and hash of the last sound line of a chain, if the lines after the one that was
+/// bound `before` follow one another. Incomplete lines after a crash are skipped.
 fn end_of(
     files: &Files,
     path: &str,
@@ -59,7 +59,7 @@ fn end_of(
         let (bytes, length) = last_line(at, read).ok()?;
         let bytes = bytes?;
         at = length.saturating_sub(bytes.len() as u64 + 1);
-        // A power cut leaves NUL in the last lines, and in none before a sound one.
+        // A power cut leaves NUL only in the last lines, not before a sound line.
         if end.is_none() && bytes.contains(&0) && torn < MOST_AFTER {
             torn += 1;
             continue;

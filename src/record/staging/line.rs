@@ -1,4 +1,4 @@
-//! A line of a staging chain: an entry, or an act upon one (STAGE-2 to STAGE-4).
+//! A line of a staging chain: an entry, or an act on one (STAGE-2 to STAGE-4).
 
 use serde::{Deserialize, Serialize};
 
@@ -13,118 +13,118 @@ use crate::values::model::id::DocumentId;
 use crate::values::model::number::CheckpointNumber;
 use crate::values::model::timestamp::Timestamp;
 
-/// The version of the form of a line.
+/// Version of the format of a line.
 const FORM: u64 = 1;
 
-/// A line as it is read.
+/// A line of a staging chain.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct StagedLine {
-    /// The version of this form.
+    /// Version of this format.
     pub v: u64,
-    /// Its place in the chain, from 1 on.
+    /// The number of the line in the chain, from 1.
     pub seq: u64,
-    /// The hash of the line before it, or what begins the chain.
+    /// The hash of the line before it, or the genesis of the chain.
     pub prev: String,
-    /// When.
+    /// The time.
     pub at: String,
-    /// What it records.
+    /// The entry or act.
     #[serde(flatten)]
     pub kind: LineKind,
-    /// What it was found to be, once it was read or written; no part of what is hashed.
+    /// The hash that was computed when the line was read or written; not part of the hashed bytes.
     #[serde(skip)]
     pub hash: Option<Digest>,
 }
 
-/// What a line records.
+/// Entry or act that a line records.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "kind", rename_all = "lowercase")]
 pub enum LineKind {
     /// A result was staged.
     Stage(Box<Entry>),
-    /// An entry is kept until it is unpinned.
+    /// An entry was pinned.
     Pin(Act),
-    /// It is kept no longer than others.
+    /// An entry was unpinned.
     Unpin(Act),
-    /// Its content became that of a document.
+    /// A document was made of an entry.
     Promote(Act),
-    /// A reviewer ended it.
+    /// A reviewer discarded an entry.
     Discard(Act),
-    /// Its retention ended it.
+    /// An entry was collected after its retention.
     Collect(Act),
-    /// Its content had to be removed.
+    /// The content of an entry was erased.
     Erase(Act),
 }
 
 /// A staged result.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Entry {
-    /// The URI of the source at the checkpoint that was consumed.
+    /// The URI of the source, pinned to the checkpoint at which it was consumed.
     pub source: String,
     /// The version of the source.
     pub source_version: u64,
-    /// The session that consumed it.
+    /// The session that consumed the result.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
-    /// The principal.
+    /// The principal who consumed the result.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub principal: Option<String>,
     /// The other labels.
     pub labels: Labels,
-    /// The media type, as far as it is known.
+    /// The media type, if it is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub media_type: Option<String>,
-    /// What `content_hash` is of.
+    /// The form of the content that `content_hash` is computed from.
     pub canonical: Canonical,
     /// The hash of the content.
     pub content_hash: String,
-    /// The hash of the bytes as received, which names the payload.
+    /// The SHA-256 of the bytes as received, which names the payload.
     pub raw_hash: String,
-    /// How many they are.
+    /// Number of bytes as received.
     pub bytes: u64,
     /// The tools that were called.
     pub tools: Vec<String>,
-    /// The server.
+    /// The server that was used.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub server: Option<String>,
-    /// Whether it is from a cache: `hit` or `miss`.
+    /// Origin of the result: `hit` or `miss` of a cache.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cache: Option<String>,
-    /// For how many seconds it is fresh.
+    /// Number of seconds for which the result is fresh.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ttl: Option<u64>,
-    /// The lines of the access log that record the results it depends on.
+    /// The traces of the results that it depends on.
     pub depends_on: Vec<String>,
-    /// When it may be collected.
+    /// The time from which the entry may be collected.
     pub retention_until: String,
 }
 
-/// What is done to an entry.
+/// An act on an entry.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Act {
-    /// The entry.
+    /// The entry that the act is about.
     pub entry: EntryRef,
-    /// Who did it.
+    /// The principal of the act.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub principal: Option<String>,
-    /// The document that it was promoted to.
+    /// The id of the document that the entry became.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub document: Option<String>,
     /// The version of that document.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub version: Option<u64>,
-    /// Why it was erased.
+    /// The reason of an erasure.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }
 
-/// What names an entry in an act, whose chain is of the same source.
+/// Reference to an entry in an act. The chains of both are of the same source.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct EntryRef {
-    /// The writer of its chain.
+    /// The writer of the entry's chain.
     pub writer: String,
-    /// Its place there.
+    /// The number of the entry's line.
     pub seq: u64,
-    /// Its hash.
+    /// The hash of the entry's line.
     pub hash: String,
 }
 
@@ -151,17 +151,17 @@ impl ActKind {
     const ALL: [Self; 6] =
         [Self::Pin, Self::Unpin, Self::Promote, Self::Discard, Self::Collect, Self::Erase];
 
-    /// The kind with this word.
+    /// Returns the kind with this value of `kind`.
     pub(crate) fn of_word(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.as_str() == word)
     }
 
-    /// Whether it ends the entry (STAGE-12).
+    /// Returns true if an act of this kind ends the entry (STAGE-12).
     pub(crate) fn ends(self) -> bool {
         matches!(self, Self::Discard | Self::Collect | Self::Erase)
     }
 
-    /// The change that records an act of this kind.
+    /// Returns the change that records an act of this kind.
     pub(crate) fn change(self, step: StagedStep) -> Change {
         match self {
             Self::Pin => Change::Pin(step),
@@ -173,7 +173,7 @@ impl ActKind {
         }
     }
 
-    /// A line of this kind.
+    /// Returns a line of this kind.
     pub(crate) fn line(self, act: Act) -> LineKind {
         match self {
             Self::Pin => LineKind::Pin(act),
@@ -187,7 +187,7 @@ impl ActKind {
 }
 
 impl LineKind {
-    /// The act that it is; none of an entry.
+    /// Returns the act; `None` for an entry.
     pub fn act(&self) -> Option<(ActKind, &Act)> {
         Some(match self {
             Self::Stage(_) => return None,
@@ -201,19 +201,19 @@ impl LineKind {
     }
 }
 
-/// What begins the chain of a writer for a source (STAGE-2).
+/// Returns the previous hash of the first line of a chain (STAGE-2).
 pub(super) fn genesis(source: &DocumentId, writer: &WriterId) -> String {
     format!("contextnest:staging:v1:{source}:{writer}")
 }
 
 impl StagedLine {
-    /// A line in its place.
+    /// Returns a line without its hash.
     pub(super) fn new((seq, prev): (u64, String), at: Timestamp, kind: LineKind) -> Self {
         Self { v: FORM, seq, prev, at: at.to_string(), kind, hash: None }
     }
 
-    /// Whether it is where it says: behind a line of the same chain, if its number is the next one; or
-    /// the first line, if that is its number.
+    /// Returns true if the line can follow `before`, or begin its chain. A line whose number is not
+    /// the next one is not compared.
     pub(crate) fn is_after(
         &self,
         source: &DocumentId,
@@ -229,12 +229,12 @@ impl StagedLine {
         }
     }
 
-    /// Its bytes, without a line end, and its hash.
+    /// Returns the bytes in canonical form, without a line end, and the hash.
     pub(super) fn spell(&self) -> Result<(Vec<u8>, Digest), serde_json::Error> {
         spell(self)
     }
 
-    /// Reads the bytes of a line of the chain of a source, and compares them with its hash.
+    /// Parses a line of a chain of a source, and compares its hash with that of its other bytes.
     ///
     /// # Errors
     /// See [`LineFault`].
@@ -250,7 +250,7 @@ impl StagedLine {
                 let entry = members.whole().map_err(fault)?;
                 LineKind::Stage(Box::new(sound_entry(entry, source, &at)?))
             }
-            None => return Err(malformed("its `kind` is not known".to_owned())),
+            None => return Err(malformed("unknown `kind`".to_owned())),
         };
         let line = Self {
             v: members.need("v").map_err(fault)?,
@@ -261,7 +261,7 @@ impl StagedLine {
             hash: Some(hash),
         };
         if line.v != FORM {
-            return Err(malformed(format!("form {} is not known", line.v)));
+            return Err(malformed(format!("unknown format {}", line.v)));
         }
         match line.at.parse::<Timestamp>() {
             Ok(_) => Ok(line),
@@ -270,7 +270,7 @@ impl StagedLine {
     }
 }
 
-/// An entry whose values can be relied on.
+/// Checks the values of an entry.
 fn sound_entry(entry: Entry, source: &DocumentId, at: &str) -> Result<Entry, LineFault> {
     let fault = |key: &str, why: String| Err(LineFault::Malformed(format!("`{key}`: {why}")));
     if entry.source_id().as_ref() != Some(source) {
@@ -282,7 +282,7 @@ fn sound_entry(entry: Entry, source: &DocumentId, at: &str) -> Result<Entry, Lin
         }
     }
     if entry.canonical == Canonical::Raw && entry.content_hash != entry.raw_hash {
-        return fault("content_hash", "of raw bytes it is `raw_hash`".to_owned());
+        return fault("content_hash", "it must equal `raw_hash` for raw bytes".to_owned());
     }
     let Labels { agent, session, thread, task, node, .. } = &entry.labels;
     let labels = [&entry.session, agent, session, thread, task, node];
@@ -292,7 +292,7 @@ fn sound_entry(entry: Entry, source: &DocumentId, at: &str) -> Result<Entry, Lin
         return fault("labels", format!("one {why}"));
     }
     if entry.checkpoint().is_none_or(|checkpoint| checkpoint.0 == 0) || entry.source_version == 0 {
-        return fault("source", "no version or checkpoint is 0".to_owned());
+        return fault("source", "version and checkpoint must not be 0".to_owned());
     }
     match entry.retention_until.parse::<Timestamp>() {
         Ok(until) if at.parse().is_ok_and(|at: Timestamp| until < at) => {
@@ -303,11 +303,11 @@ fn sound_entry(entry: Entry, source: &DocumentId, at: &str) -> Result<Entry, Lin
     }
 }
 
-/// An act that has what its kind needs.
+/// Checks that an act has the values that its kind needs.
 fn sound_act(kind: ActKind, act: Act) -> Result<Act, LineFault> {
     let fault = |why: &str| Err(LineFault::Malformed(why.to_owned()));
     if act.entry.writer.parse::<WriterId>().is_err() || act.entry.hash.parse::<Digest>().is_err() {
-        return fault("`entry`: no writer, or no hash");
+        return fault("`entry`: invalid writer or hash");
     }
     let has_document = act.document.as_deref().is_some_and(|id| id.parse::<DocumentId>().is_ok())
         && act.version.is_some();
@@ -319,7 +319,7 @@ fn sound_act(kind: ActKind, act: Act) -> Result<Act, LineFault> {
 }
 
 impl Entry {
-    /// The id of its source, where the URI names a document at a checkpoint.
+    /// Returns the id of the source; `None` if the URI does not name a document at a checkpoint.
     pub fn source_id(&self) -> Option<DocumentId> {
         let rest = self.source.strip_prefix(crate::text::uri::SCHEME)?;
         let (path, checkpoint) = rest.rsplit_once('@')?;
@@ -328,13 +328,14 @@ impl Entry {
         checkpoint.and_then(|_| path.parse().ok())
     }
 
-    /// The checkpoint at which the source was consumed.
+    /// Returns the checkpoint at which the source was consumed.
     pub(crate) fn checkpoint(&self) -> Option<CheckpointNumber> {
         let (_, checkpoint) = self.source.rsplit_once('@')?;
         crate::values::yaml::canonical_number(checkpoint).map(CheckpointNumber)
     }
 
-    /// What names its payload. A line without a digest is not read.
+    /// Returns the digest that names the payload. Lines without a valid digest are refused by
+    /// the parser.
     pub(crate) fn raw(&self) -> Option<Digest> {
         self.raw_hash.parse().ok()
     }

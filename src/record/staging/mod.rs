@@ -1,15 +1,18 @@
-//! What sources returned, kept as evidence until a steward decides about it (paper, section 10.4;
-//! `spec/staging.md`).
+//! Staged entries: results of sources, kept as evidence until a steward decides about them (paper,
+//! section 10.4; `spec/staging.md`).
 //!
-//! A result is an [`Entry`] of a hash chain, one for each source and writer, and a payload that
-//! equal entries share. What is done to an entry later, an [`Act`], is a line of the chain of the
-//! writer who did it. `line` is a line and its spelling, `canonical` the hash of a payload's content,
-//! `payload` its file, `chain` how a chain is read and checked, `damage` of which sources one is
-//! damaged, `append` how a line gets there, `tails` what is kept in mind of it outside the vault, and
-//! `ends` what a checkpoint binds of it. `record` stages a result, `raw` hands lines on, `collected`
-//! says what became of each entry, `difference` what changed from one JSON content to the next, `name`
-//! how one is named, `policy` what is staged at all, and `unfinished` marks that a command was
-//! interrupted.
+//! A result is an [`Entry`] in a hash chain, one for each source and writer, and a payload that
+//! equal entries share. A later [`Act`] on an entry is a line in the chain of the writer who
+//! did it.
+//!
+//! - Chains: `line` is a line and its spelling, `chain` reads and checks chains, and `append` adds
+//!   lines. `tails` records the last lines outside of the vault, `ends` are the ends for a
+//!   checkpoint to bind, and `damage` finds the sources with a damaged chain.
+//! - Entries: `record` stages a result, `collected` computes the state of each entry, `name` parses
+//!   and prints names, and `policy` decides which results are staged.
+//! - Payloads: `payload` is the file of a payload, `canonical` hashes its content, and `difference`
+//!   compares two contents.
+//! - `raw` returns lines byte for byte, and `unfinished` marks interrupted commands.
 
 mod append;
 mod canonical;

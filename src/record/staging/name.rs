@@ -1,5 +1,5 @@
-//! How a staged entry is named: by a URI, `contextnest://staged/<source id>/<writer8>-<seq>`, or in
-//! short by its last part (STAGE-6). All digits of the writer may be given.
+//! Names of staged entries: a URI, `contextnest://staged/<source id>/<writer8>-<seq>`, or its last
+//! part as a short form (STAGE-6). A name may have all digits of the writer.
 
 use std::fmt;
 
@@ -11,22 +11,22 @@ use crate::values::model::id::DocumentId;
 /// The name of an entry.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct StagedName {
-    /// Its source; none in the short form.
+    /// The source; `None` in the short form.
     pub source: Option<DocumentId>,
-    /// The first digits of the writer, and the place of the line.
+    /// The first digits of the writer, and the number of the line.
     pub line: TraceId,
-    /// All digits of the writer, where they were given.
+    /// All digits of the writer, if the name has them.
     pub writer: Option<WriterId>,
 }
 
 impl StagedName {
-    /// The name of a line of the chain of a writer.
+    /// Returns the name of a line in the chain of a writer.
     pub fn of(source: &DocumentId, writer: &WriterId, seq: u64) -> Self {
         let line = TraceId::of(&writer.to_string(), seq);
         Self { source: Some(source.clone()), line, writer: None }
     }
 
-    /// Whether it names this line.
+    /// Returns true if the name is that of this line.
     pub fn names(&self, source: &DocumentId, writer: &WriterId, seq: u64) -> bool {
         let is_source = self.source.as_ref().is_none_or(|named| named == source);
         is_source
@@ -47,10 +47,10 @@ impl fmt::Display for StagedName {
     }
 }
 
-/// Reads a URI of a staged entry, or its short form.
+/// Parses a URI of a staged entry, or its short form.
 ///
 /// # Errors
-/// What a name looks like.
+/// Returns a description of the expected form.
 pub fn parse_name(text: &str) -> Result<StagedName, &'static str> {
     let form = "expected a URI such as `contextnest://staged/sources/prices/0a1b2c3d-17`, or \
                 `0a1b2c3d-17`";
@@ -67,7 +67,7 @@ pub fn parse_name(text: &str) -> Result<StagedName, &'static str> {
     Ok(StagedName { source: Some(source), line, writer })
 }
 
-/// A line, by the first digits of its writer or by all.
+/// Parses a line by the first digits of its writer, or by all.
 fn line_of(text: &str) -> Option<(TraceId, Option<WriterId>)> {
     if let Ok(line) = text.parse() {
         return Some((line, None));
@@ -83,7 +83,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_is_read_as_it_is_written() {
+    fn parse_name_reads_displayed_names_back() {
         let whole = "contextnest://staged/sources/p/0a1b2c3d0a1b2c3d0a1b2c3d0a1b2c3d-17";
         for text in ["contextnest://staged/sources/p%C3%A9/x/0a1b2c3d-17", "0a1b2c3d-17", whole] {
             assert_eq!(parse_name(text).unwrap().to_string(), text);

@@ -7,28 +7,29 @@ use crate::files::vault::write::Written;
 use crate::values::model::digest::Digest;
 use crate::values::model::layout::{STAGING_OBJECTS, limit};
 
-/// So many payloads are removed one after another.
+/// Maximum number of payloads that are removed one after another.
 const FEW: usize = 16;
 
-/// What is found under the name of a payload.
+/// Result of reading a payload.
 #[derive(Debug)]
 pub(crate) enum FoundPayload {
     /// The bytes that were received.
     Whole(Vec<u8>),
     /// Other bytes, with this digest.
     Altered(Digest),
-    /// Nothing.
+    /// The file is missing.
     Missing,
-    /// Something that cannot be read.
+    /// The file cannot be read.
     Unreadable(FileError),
 }
 
-/// A payload as text; none where it is not UTF-8 or holds NUL, which no document may (STAGE-15).
+/// Returns a payload as text; `None` if it is not UTF-8 or contains NUL, which documents cannot
+/// contain (STAGE-15).
 pub(crate) fn text(payload: &[u8]) -> Option<&str> {
     std::str::from_utf8(payload).ok().filter(|_| !payload.contains(&0))
 }
 
-/// Where a payload is.
+/// Returns the path of a payload.
 pub(crate) fn path_of(raw: Digest) -> String {
     let hex = raw.hex();
     format!("{STAGING_OBJECTS}/{}/{}", &hex[..2], &hex[2..])
@@ -46,9 +47,9 @@ pub(crate) fn read(files: &Files, raw: Digest) -> FoundPayload {
     }
 }
 
-/// Keeps a payload, durable. Bytes that another program put in its place go away: the entry that is
-/// about to name it would otherwise vouch for them. After an interrupted command (`is_after_one`) the
-/// names of folders that are there may not be durable.
+/// Writes and syncs a payload. Other bytes in its place are replaced, because the new entry would
+/// otherwise vouch for them. After an interrupted command (`is_after_one`) the names of existing
+/// folders may not be durable.
 pub(super) fn keep(
     files: &Files,
     (raw, bytes): (Digest, &[u8]),
@@ -61,15 +62,15 @@ pub(super) fn keep(
         false => Written::New(&path),
     };
     match files.read_optional(&path, limit::STAGED)? {
-        // An interrupted command may have left it without a sync.
+        // An interrupted command may have written it without a sync.
         Some(found) if found == bytes => files.sync(&[Written::New(&path)]),
         Some(found) => files.replace(&path, &found, bytes),
-        // Its bytes and its name become durable together: nothing names it before that.
+        // Bytes and name become durable together: no line names the payload before that.
         None => files.create_new(&path, bytes).and_then(|()| files.sync(&[written])),
     }
 }
 
-/// Removes payloads that no live entry names, durable; gives how many were there.
+/// Removes payloads that no live entry names, syncs the folders, and returns how many existed.
 pub(crate) fn remove(files: &Files, all: &[Digest]) -> Result<usize, FileError> {
     let one = |raw: &Digest| {
         let path = path_of(*raw);
@@ -79,7 +80,7 @@ pub(crate) fn remove(files: &Files, all: &[Digest]) -> Result<usize, FileError> 
             Ok(stamp) => files.remove_of_length(&path, stamp.length).map(|()| Some(path)),
         }
     };
-    // A disk may take its time for each; some at a time share it.
+    // A disk may be slow for each file; parallel removals share the time.
     let removed: Vec<_> = match all.len() {
         ..=FEW => all.iter().map(one).collect(),
         _ => all.par_iter().map(one).collect(),
@@ -88,7 +89,7 @@ pub(crate) fn remove(files: &Files, all: &[Digest]) -> Result<usize, FileError> 
     for one in removed {
         match one {
             Ok(path) => gone.extend(path),
-            // The others can go.
+            // The other payloads can still be removed.
             Err(why) => failed = failed.or(Some(why)),
         }
     }
@@ -102,7 +103,7 @@ pub(crate) fn remove(files: &Files, all: &[Digest]) -> Result<usize, FileError> 
     failed.map_or(Ok(gone.len()), Err)
 }
 
-/// The digests of all payloads that are there.
+/// Returns the digests of all existing payloads.
 pub(crate) fn all(files: &Files) -> Result<Vec<Digest>, FileError> {
     let names = |folder: &str| match files.names(folder) {
         Err(why) if why.is_absent() => Ok(Vec::new()),

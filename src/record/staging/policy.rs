@@ -1,4 +1,4 @@
-//! What is staged, and for how long (STAGE-9, STAGE-10).
+//! Decides which results are staged, and for how long (STAGE-9, STAGE-10).
 
 use crate::files::vault::staging::Staging;
 use crate::values::model::stage::StagePolicy;
@@ -7,8 +7,8 @@ use crate::values::model::timestamp::Timestamp;
 /// Milliseconds of a day.
 const DAY: i64 = 24 * 60 * 60 * 1000;
 
-/// For how many days a result is kept; none if it is not staged. `policy` and `retention` are what the
-/// source says.
+/// Returns the number of days for which a result is kept; `None` if it is not staged. `policy` and
+/// `retention` are the values of the source.
 pub fn days_kept(
     policy: Option<StagePolicy>,
     staging: Staging,
@@ -22,7 +22,7 @@ pub fn days_kept(
     is_staged.then(|| retention.unwrap_or(staging.retention))
 }
 
-/// When an entry may be collected that is kept for so many days.
+/// Returns the time from which an entry that is kept for this number of days may be collected.
 pub fn retention_until(at: Timestamp, days: u64) -> Timestamp {
     let days = i64::try_from(days).unwrap_or(i64::MAX);
     let until = at.millis().saturating_add(days.saturating_mul(DAY));
@@ -34,7 +34,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_source_decides_over_the_vault() {
+    fn days_kept_prefers_the_source_over_the_vault() {
         let on = Staging { enabled: Some(true), ..Staging::default() };
         let off = Staging { enabled: Some(false), ..Staging::default() };
         for (policy, staging, own, days) in [
@@ -50,7 +50,7 @@ mod tests {
     }
 
     #[test]
-    fn no_retention_overflows_the_calendar() {
+    fn retention_until_is_limited_by_the_calendar() {
         let at = Timestamp::from_millis(0);
         assert_eq!(retention_until(at, 1).millis(), DAY);
         assert_eq!(retention_until(at, u64::MAX), Timestamp::MAX);

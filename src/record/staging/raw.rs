@@ -1,4 +1,4 @@
-//! The lines of a chain as its file has them, to be handed on byte for byte.
+//! Returns the lines of a chain byte for byte as its file has them.
 
 use std::collections::BTreeSet;
 
@@ -7,8 +7,8 @@ use super::line::StagedLine;
 use crate::files::vault::files::{FileError, Files};
 use crate::values::model::digest::Digest;
 
-/// The bytes of the lines of a chain that have these hashes, without line ends, each with what it
-/// says. Of equal lines the first one counts.
+/// Returns the lines of a chain that have these hashes: their bytes without line ends, and the
+/// parsed lines. Of equal lines only the first is returned.
 pub(crate) fn raw_lines(
     files: &Files,
     chain: &Chain,

@@ -1,4 +1,4 @@
-//! Staging a result: its payload, and the line that vouches for it (STAGE-7).
+//! Stages a result: its payload, and the line that vouches for it (STAGE-7).
 
 use super::append::{StagingError, append};
 use super::canonical::Canonical;
@@ -17,51 +17,51 @@ use crate::values::model::layout::limit;
 use crate::values::model::number::{CheckpointNumber, Version};
 use crate::values::model::timestamp::Timestamp;
 
-/// What a source returned, and to whom.
+/// A result of a source, with its consumer.
 #[derive(Clone, Debug)]
 pub struct Hydrated {
-    /// The source.
+    /// The id of the source.
     pub source: DocumentId,
-    /// The checkpoint at which it was consumed.
+    /// The checkpoint at which the source was consumed.
     pub checkpoint: CheckpointNumber,
-    /// Its version there.
+    /// The version of the source at that checkpoint.
     pub version: Version,
-    /// Who consumed it.
+    /// The principal who consumed the result.
     pub principal: Option<String>,
     /// The labels, with the session.
     pub labels: Labels,
-    /// The media type, as far as it is known.
+    /// The media type, if it is known.
     pub media_type: Option<String>,
     /// The tools that were called.
     pub tools: Vec<String>,
-    /// The server.
+    /// The server that was used.
     pub server: Option<String>,
-    /// Whether it is from a cache: `hit` or `miss`.
+    /// Origin of the result: `hit` or `miss` of a cache.
     pub cache: Option<String>,
-    /// For how many seconds it is fresh.
+    /// Number of seconds for which the result is fresh.
     pub ttl: Option<u64>,
-    /// The lines of the access log that record the results it depends on.
+    /// The traces of the results that it depends on.
     pub depends_on: Vec<String>,
-    /// For how many days it is kept, see [`super::days_kept`].
+    /// Number of days for which the entry is kept, see [`super::days_kept`].
     pub days: u64,
 }
 
 /// A result that was staged.
 #[derive(Clone, Debug)]
 pub struct Captured {
-    /// What names the entry.
+    /// The name of the entry.
     pub name: StagedName,
     /// The hash of its line.
     pub hash: Digest,
-    /// What is recorded.
+    /// The recorded values.
     pub entry: Entry,
 }
 
-/// Stages a result. When this returns, payload and line are durable, in this order.
+/// Stages a result. Afterwards payload and line are durable, written in this order.
 ///
 /// # Errors
-/// Nothing was staged, or (see [`StagingError::Tail`]) it was, and that it is the end of its chain
-/// was not kept in mind.
+/// Fails if nothing was staged, or with [`StagingError::Tail`] if the entry was staged but not
+/// recorded as the end of its chain.
 pub fn stage(
     (vault, random): (&Vault, Random),
     (hydrated, payload): (Hydrated, &[u8]),

@@ -1,8 +1,7 @@
-//! The last line of each chain that this user wrote, kept outside of the vault: a chain that no longer
-//! holds it was truncated or replaced (STAGE-8).
+//! The last line that this user wrote to each chain, recorded outside of the vault. A chain that no
+//! longer contains this line was truncated or replaced (STAGE-8).
 //!
-//! Each source has a file of its own, so that to stage a result costs the same however many sources
-//! there are.
+//! Each source has its own file, so that staging a result costs the same for any number of sources.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -18,24 +17,24 @@ use crate::values::model::digest::Digest;
 use crate::values::model::id::DocumentId;
 use crate::values::model::layout::STAGING_CHAINS;
 
-/// The folder of these files in a vault's folder of state.
+/// Name of the folder of these files in a vault's folder of state.
 const FOLDER: &str = "staging";
-/// What the first line of such a file begins with, before the id of the source.
+/// Beginning of the first line of such a file, before the id of the source.
 const HEADING: &str = "source ";
 
 fn name_of(source: &DocumentId) -> String {
     Digest::of(source.as_str().as_bytes()).hex()
 }
 
-/// What is kept in mind of a source, and the text of the file that says it.
+/// Reads the tails of a source, and the text of their file.
 pub(super) fn read(state: Option<&StateFolder>, source: &DocumentId) -> (String, Tails) {
     let read =
         |state: &StateFolder| Tails::read_from(&state.dir.join(FOLDER).join(name_of(source)));
     state.map(read).unwrap_or_default()
 }
 
-/// Keeps in mind that a line is the last one of its chain, for the holder of the vault's write lock,
-/// who has read the rest.
+/// Records a line as the last one of its chain, for the holder of the vault's write lock, who has
+/// read the other tails.
 pub(super) fn advance(
     vault: &Vault,
     source: &DocumentId,
@@ -64,14 +63,14 @@ fn retain(
     Tails::retain_in(vault.files().disk(), file, &heading(source), is_kept)
 }
 
-/// What is kept in mind of all sources in a folder of state.
+/// Returns the tails of all sources in a folder of state.
 fn all(dir: &Path) -> Vec<(DocumentId, Tails)> {
     let Ok(entries) = std::fs::read_dir(dir.join(FOLDER)) else { return Vec::new() };
     let names = entries.flatten().map(|entry| entry.path());
     let read = |path: PathBuf| {
         let (heading, tails) = Tails::read_from(&path);
         let source = heading.lines().next()?.strip_prefix(HEADING)?.parse::<DocumentId>().ok()?;
-        // A file that is being written has another name.
+        // A file that is being written has a temporary name.
         path.ends_with(name_of(&source)).then_some((source, tails))
     };
     let mut found: Vec<_> = names.filter_map(read).collect();
@@ -79,11 +78,11 @@ fn all(dir: &Path) -> Vec<(DocumentId, Tails)> {
     found
 }
 
-/// The last lines of this user that the chains of a vault lack, on whatever ref they were written: as
-/// the audit logs of a vault are compared (AUDIT-21).
+/// Returns the last lines of this user that are missing from the chains of a vault, on any
+/// ref. They are compared like the audit logs of a vault (AUDIT-21).
 ///
 /// # Errors
-/// The chains cannot be read.
+/// Fails if the chains cannot be read.
 pub(crate) fn lost(vault: &Vault, chains: &Chains) -> io::Result<Vec<Missing>> {
     let of_memory = |memory: Memory| {
         let of_source = |(source, tails): (DocumentId, Tails)| {
@@ -99,10 +98,10 @@ pub(crate) fn lost(vault: &Vault, chains: &Chains) -> io::Result<Vec<Missing>> {
     missing::missing(vault, known, &|dir, writer, end| Ok(chains.standing(dir, writer, end)))
 }
 
-/// The sources whose chains lack lines of this user (STAGE-13).
+/// Returns the sources whose chains lack lines of this user (STAGE-13).
 ///
 /// # Errors
-/// The chains cannot be read.
+/// Fails if the chains cannot be read.
 pub(crate) fn lost_sources(vault: &Vault) -> io::Result<BTreeSet<DocumentId>> {
     if trusted_head::memories(vault).iter().all(|memory| all(&memory.dir).is_empty()) {
         return Ok(BTreeSet::new());
@@ -115,10 +114,11 @@ pub(crate) fn lost_sources(vault: &Vault) -> io::Result<BTreeSet<DocumentId>> {
     Ok(lost(vault, &chains)?.iter().filter_map(source).collect())
 }
 
-/// The lines of this user that are given up where it is declared that the vault counts as it is.
+/// Returns the missing lines of this user that are given up if the user declares the vault valid as
+/// it is.
 ///
 /// # Errors
-/// The chains cannot be read.
+/// Fails if the chains cannot be read.
 pub(crate) fn given_up(vault: &Vault) -> io::Result<Vec<Missing>> {
     if trusted_head::memories(vault).iter().all(|memory| all(&memory.dir).is_empty()) {
         return Ok(Vec::new());
@@ -127,10 +127,10 @@ pub(crate) fn given_up(vault: &Vault) -> io::Result<Vec<Missing>> {
     Ok(lost(vault, &chains)?.into_iter().filter(Missing::is_given_up).collect())
 }
 
-/// Forgets the last lines of chains that no longer hold them.
+/// Forgets the last lines of chains that no longer contain them.
 ///
 /// # Errors
-/// It could not be written.
+/// Fails if a file could not be written.
 pub(crate) fn accept(vault: &Vault, lost: &[Missing]) -> io::Result<()> {
     let dirs: BTreeSet<&PathBuf> = lost.iter().map(|one| &one.memory).collect();
     for dir in dirs {
@@ -149,7 +149,7 @@ pub(crate) fn accept(vault: &Vault, lost: &[Missing]) -> io::Result<()> {
 /// Forgets the last lines of chains of a vault that was in the same place before.
 ///
 /// # Errors
-/// It could not be written.
+/// Fails if a file could not be written.
 pub fn forget(vault: &Vault) -> io::Result<()> {
     for Memory { dir, .. } in
         trusted_head::memories(vault).iter().filter(|memory| memory.is_binding)

@@ -1,8 +1,9 @@
-//! A mark in the folder of local state that a command is between a payload and the line that goes
-//! with it. A command that is interrupted there leaves the mark, and the next collection looks for
-//! payloads that no entry claims (STAGE-17). So a collection that finds no mark need not look at all
-//! that are there. A promotion has a mark of its own, from before its document is made until its act
-//! is recorded (STAGE-16), and so has each act, until the change log has its line (STAGE-24).
+//! Marks of commands in the folder of local state. A mark exists while a command is between a
+//! payload and its line. If the command is interrupted there, the mark remains, and the next
+//! collection searches for payloads that no entry claims (STAGE-17). Without a mark, a collection
+//! need not check all payloads. A promotion has its own mark, from before its document is made
+//! until its act is recorded (STAGE-16). Each act also has one, until the change log contains its
+//! line (STAGE-24).
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -19,34 +20,35 @@ use crate::values::model::timestamp::Timestamp;
 
 /// Maximum length of a mark in bytes.
 const LIMIT: u64 = 64 << 10;
-/// The same of the mark of an act, which names [`MOST_ACTS`] entries.
+/// Maximum length of the mark of an act, which names [`MOST_ACTS`] entries.
 const ACT_LIMIT: u64 = 8 << 20;
 /// Maximum number of entries of an act with one mark.
 pub(crate) const MOST_ACTS: usize = 5 * MAX_DOCUMENTS;
 
-/// Returns what a mark says; `None` if it cannot be read.
+/// Reads a mark; `None` if it cannot be parsed.
 fn read<T: DeserializeOwned>(files: &Files, path: &str, limit: u64) -> Option<T> {
     serde_json::from_slice(&files.read(path, limit).ok()?).ok()
 }
 
-/// Writes a mark, durable.
+/// Writes and syncs a mark.
 fn write(files: &Files, path: &str, mark: &impl Serialize) -> Result<(), FileError> {
     let text = serde_json::to_string(mark).unwrap_or_default() + "\n";
     files.create_new(path, text.as_bytes())?;
     files.sync(&[Written::Named(path)])
 }
 
-/// The mark of a command that holds the write lock. Dropped without an end, it stays.
+/// The mark of a command that holds the write lock. It remains if the value is dropped without
+/// [`Unfinished::end`].
 #[must_use = "the mark stays until the command ends it"]
 #[derive(Debug)]
 pub(crate) struct Unfinished<'f> {
     files: &'f Files,
-    /// Whether an interrupted command left it, so that it is not ours to take away.
+    /// True if an interrupted command left the mark, which this command must then not remove.
     was_left: bool,
 }
 
 impl<'f> Unfinished<'f> {
-    /// Whether an interrupted command left a mark.
+    /// Returns true if an interrupted command left a mark.
     pub(crate) fn is_left(files: &Files) -> bool {
         files.exists(STAGING_UNFINISHED)
     }
@@ -54,33 +56,33 @@ impl<'f> Unfinished<'f> {
     /// Sets the mark.
     ///
     /// # Errors
-    /// It cannot be written.
+    /// Fails if the mark cannot be written.
     pub(crate) fn begin(files: &'f Files) -> Result<Self, FileError> {
         let was_left = !files.create_mark(STAGING_UNFINISHED)?;
         Ok(Self { files, was_left })
     }
 
-    /// Whether a command was interrupted before this one.
+    /// Returns true if a command was interrupted before this one.
     pub(crate) fn is_after_one(&self) -> bool {
         self.was_left
     }
 
-    /// Takes the mark away: every payload of this command has its line, or is gone.
+    /// Removes the mark, because every payload of this command has its line or is gone.
     pub(crate) fn end(self) {
         if !self.was_left {
             self.end_all();
         }
     }
 
-    /// Takes the mark away, also that of an interrupted command: every payload was looked at.
+    /// Removes the mark, even that of an interrupted command, because every payload was checked.
     pub(crate) fn end_all(self) {
-        // One that stays costs the next collection its time, and nothing else.
+        // A mark that remains only costs the next collection some time.
         self.files.discard(STAGING_UNFINISHED);
     }
 }
 
-/// The mark of a promotion, so that it can be completed. An attacker who can write the mark can write
-/// the act, too.
+/// The mark of a promotion, so that it can be completed. An attacker who can write the mark can
+/// also write the act.
 #[must_use = "the mark stays until the command ends it"]
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Promoting {
@@ -89,17 +91,17 @@ pub(crate) struct Promoting {
 }
 
 impl Promoting {
-    /// That of an entry that becomes a document.
+    /// Returns the mark for an entry that becomes a document.
     pub(crate) fn of(name: &StagedName, document: &DocumentId) -> Self {
         Self { promote: name.to_string(), document: document.to_string() }
     }
 
-    /// The entry and the document; `None` if the mark names none.
+    /// Returns the entry and the document; `None` if the mark names neither.
     pub(crate) fn names(&self) -> Option<(StagedName, DocumentId)> {
         Some((parse_name(&self.promote).ok()?, self.document.parse().ok()?))
     }
 
-    /// The paths of the marks that interrupted commands left, in an order that does not change.
+    /// Returns the paths of the marks that interrupted commands left, in a stable order.
     pub(crate) fn left(files: &Files) -> Vec<String> {
         let mut names = files.names(LOCAL_DIR).unwrap_or_default();
         names.retain(|name| name.starts_with(PROMOTING));
@@ -107,7 +109,7 @@ impl Promoting {
         names.iter().map(|name| format!("{LOCAL_DIR}/{name}")).collect()
     }
 
-    /// The marks that can be read.
+    /// Returns the marks that can be read.
     pub(crate) fn interrupted(files: &Files) -> Vec<Self> {
         Self::left(files).iter().filter_map(|path| read(files, path, LIMIT)).collect()
     }
@@ -117,10 +119,10 @@ impl Promoting {
         format!("{LOCAL_DIR}/{PROMOTING}{}", &digest.hex()[..16])
     }
 
-    /// Sets the mark, durable, for the holder of the write lock.
+    /// Sets and syncs the mark, for the holder of the write lock.
     ///
     /// # Errors
-    /// It cannot be written.
+    /// Fails if the mark cannot be written.
     pub(crate) fn begin(&self, files: &Files) -> Result<(), FileError> {
         let path = self.path();
         if files.exists(&path) {
@@ -135,22 +137,22 @@ impl Promoting {
     }
 }
 
-/// The mark of an act, so that the change log gets its line. The act itself is read from the chains:
-/// an attacker who can write the mark can write a line of the change log, too.
+/// The mark of an act, so that the change log gets its line. The act itself is read from the
+/// chains: an attacker who can write the mark can also write a line of the change log.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Acting {
     act: String,
     /// The time of the act.
     pub(crate) at: String,
-    /// When the command began, by its clock.
+    /// The time when the command began, by its clock.
     pub(crate) began: String,
-    /// The last line of the change log that this user wrote before: its writer and its number.
+    /// Writer and number of the last line of the change log that this user wrote before.
     pub(crate) after: Option<(String, u64)>,
     staged: Vec<String>,
 }
 
 impl Acting {
-    /// That of an act upon entries.
+    /// Returns the mark for an act on entries.
     pub(crate) fn of(
         (kind, at): (ActKind, Timestamp),
         staged: &[String],
@@ -161,26 +163,26 @@ impl Acting {
         Self { act, at, began, after, staged: staged.to_vec() }
     }
 
-    /// The kind of the act and the entries; `None` if the mark names no act.
+    /// Returns the kind of the act and the entries; `None` if the mark does not name an act.
     pub(crate) fn names(&self) -> Option<(ActKind, Vec<StagedName>)> {
         let kind = ActKind::of_word(&self.act)?;
         Some((kind, self.staged.iter().filter_map(|name| parse_name(name).ok()).collect()))
     }
 
-    /// Whether a mark was left, whatever it says.
+    /// Returns true if a mark exists, readable or not.
     pub(crate) fn is_left(files: &Files) -> bool {
         files.exists(STAGING_ACT)
     }
 
-    /// The mark that an interrupted command left; `None` if it cannot be read.
+    /// Returns the mark that an interrupted command left; `None` if it cannot be read.
     pub(crate) fn interrupted(files: &Files) -> Option<Self> {
         read(files, STAGING_ACT, ACT_LIMIT)
     }
 
-    /// Sets the mark, durable, for the holder of the write lock who found none.
+    /// Sets and syncs the mark, for the holder of the write lock after it found none.
     ///
     /// # Errors
-    /// It cannot be written.
+    /// Fails if the mark cannot be written.
     pub(crate) fn begin(&self, files: &Files) -> Result<(), FileError> {
         write(files, STAGING_ACT, self)
     }
