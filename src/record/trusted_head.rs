@@ -1,10 +1,12 @@
-//! The trusted head: the end of each vault's log as this user last saw it, kept outside of the
-//! vault, where a process that writes to the vault cannot reach it (`spec/verify.md`, section 4).
+//! The trusted head: the end of each vault's log as this user last saw it. It is stored outside
+//! of the vault, where a process that writes to the vault cannot change it (`spec/verify.md`,
+//! section 4).
 //!
-//! A log only grows. One that no longer holds the trusted checkpoint was put back
-//! ([`Lost::Rollback`]); one that has another in its place was replaced ([`Lost::Fork`]). Writers
-//! compare before they write, a verifier reports. `memory` says which heads bind a vault, `stored`
-//! how they are written, `intent` what a writer is about to do.
+//! A log only grows. A log that no longer contains the trusted checkpoint was restored to an older
+//! state ([`Lost::Rollback`]); a log with another checkpoint in its place was replaced
+//! ([`Lost::Fork`]). Writers compare before they write, and a verifier reports. `heads` decides
+//! which heads bind a vault, `stored` reads and writes them, and `intent` is the intent record of
+//! a writer.
 
 mod heads;
 mod intent;
@@ -31,13 +33,13 @@ pub use stored::TrustError;
 /// The end of a log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Head {
-    /// The number of the last checkpoint; 0 where there is none.
+    /// The number of the last checkpoint; 0 for an empty log.
     pub checkpoint: CheckpointNumber,
-    /// Its hash, and that of checkpoint 1; none where there is no checkpoint.
+    /// The hashes of the first and the last checkpoint; `None` for an empty log.
     pub hashes: Option<Hashes>,
 }
 
-/// The two ends of a log that has any.
+/// The hashes at both ends of a log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Hashes {
     /// The hash of checkpoint 1.
@@ -46,7 +48,7 @@ pub struct Hashes {
     pub last: Digest,
 }
 
-/// Why a log does not follow from what is known of it.
+/// Contradiction between a log and its trusted head.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Lost {
     /// The log no longer has the known checkpoint.
@@ -59,35 +61,35 @@ pub enum Lost {
         /// The last checkpoint of the log.
         last: CheckpointNumber,
     },
-    /// The log has another checkpoint in the place of a known one.
+    /// The log has another checkpoint in the place of the known one.
     #[error("checkpoint {checkpoint} is trusted with hash {}, but the log has {}", expected.short(), found.short())]
     Fork {
         /// The checkpoint.
         checkpoint: CheckpointNumber,
-        /// As it is known.
+        /// The known hash.
         expected: Digest,
-        /// In the log.
+        /// The hash in the log.
         found: Digest,
     },
 }
 
-/// Why a writer does not extend a log.
+/// Reason why a writer does not extend a log.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum HeadError {
-    /// It does not hold the trusted head.
+    /// The log does not contain the trusted head.
     #[error(transparent)]
     Lost(#[from] Lost),
-    /// What is trusted cannot be read.
+    /// The trusted head cannot be read.
     #[error(transparent)]
     Memory(#[from] TrustError),
 }
 
 impl Head {
-    /// The end of a log with nothing in it.
+    /// The end of an empty log.
     pub const NONE: Self = Self { checkpoint: CheckpointNumber::NONE, hashes: None };
 
-    /// The end of a log without fault.
+    /// Returns the end of a log without faults.
     pub fn of(chronicle: &Chronicle<'_>) -> Self {
         let first = chronicle.checkpoints().first();
         let hashes = first
@@ -96,18 +98,18 @@ impl Head {
         Self { checkpoint: chronicle.head_number(), hashes }
     }
 
-    /// The end of the log after one more checkpoint.
+    /// Returns the end of the log after one more checkpoint.
     pub fn after(chronicle: &Chronicle<'_>, next: &Checkpoint) -> Self {
         let genesis = chronicle.checkpoints().first().map_or(next.hash, |first| first.hash);
         let hashes = Some(Hashes { genesis, last: next.hash });
         Self { checkpoint: next.number, hashes }
     }
 
-    /// Whether a log that ends at checkpoint `last`, and whose checkpoints have the hashes that
-    /// `hash_of` gives, still holds this head.
+    /// Returns an error if a log does not contain this head. The log ends at checkpoint `last`, and
+    /// `hash_of` returns the hashes of its checkpoints.
     ///
     /// # Errors
-    /// The first thing that is lost.
+    /// Fails with the first contradiction.
     pub fn is_held(
         &self,
         last: CheckpointNumber,
@@ -133,11 +135,11 @@ impl Head {
     }
 }
 
-/// Reads the log of a vault. An end that is no entry is torn where a writer began an event right
-/// before it that it did not bring to an end; else it is a fault of the log.
+/// Reads the log of a vault. An invalid end is torn if a writer began an event right before it and
+/// did not finish it; otherwise it is a fault of the log.
 ///
 /// # Errors
-/// As [`Log::read`].
+/// Fails like [`Log::read`].
 pub fn read_log(vault: &Vault) -> Result<Log, FileError> {
     let mut log = Log::read(vault)?;
     log.excuse_end(|checkpoint, ends| {
@@ -147,11 +149,11 @@ pub fn read_log(vault: &Vault) -> Result<Log, FileError> {
     Ok(log)
 }
 
-/// Reads the log of a vault for those who rely on it. Where it seems to be lost, the first event of
-/// a new vault may be under way: that is looked at again when no writer is at work.
+/// Reads the log of a vault for callers that rely on it. If the log seems to be missing, the first
+/// event of a new vault may be in progress. It is then read again while no writer works.
 ///
 /// # Errors
-/// As [`open_log_locked`].
+/// Fails like [`open_log_locked`].
 pub fn open_log(vault: &Vault) -> Result<Log, LogError> {
     match open_log_locked(vault) {
         Err(LogError::Missing { .. }) => {
@@ -162,11 +164,11 @@ pub fn open_log(vault: &Vault) -> Result<Log, LogError> {
     }
 }
 
-/// The same for the holder of the write lock.
+/// Reads the log of a vault for the holder of the write lock.
 ///
 /// # Errors
-/// It cannot be read, or is empty though versions were published: what the first event of a new
-/// vault left is none of that.
+/// Fails if the log cannot be read, or is empty although versions were published. Versions of an
+/// interrupted first event of a new vault are ignored.
 pub fn open_log_locked(vault: &Vault) -> Result<Log, LogError> {
     let log = read_log(vault)?;
     if !(log.is_blank() && interrupted(vault, &Head::NONE).is_some()) {
@@ -175,7 +177,7 @@ pub fn open_log_locked(vault: &Vault) -> Result<Log, LogError> {
     Ok(log)
 }
 
-/// Refuses a log that does not hold the trusted head.
+/// Refuses a log that does not contain the trusted head.
 ///
 /// # Errors
 /// See [`HeadError`].
@@ -232,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn a_log_that_only_grew_holds_the_head() {
+    fn head_is_held_by_a_log_that_only_grew() {
         assert_eq!(held(end(&[]), &log("a", 3)), "held");
         assert_eq!(held(end(&[]), &[]), "held");
         for length in 1..5 {
@@ -241,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn a_shorter_log_was_put_back_and_another_one_is_a_fork() {
+    fn head_reports_a_shorter_log_as_rollback_and_another_as_fork() {
         let known = end(&log("a", 3));
         insta::assert_snapshot!(held(known, &log("a", 2)), @"the trusted head is checkpoint 3 (f46dd28a5499), but the log ends at checkpoint 2");
         insta::assert_snapshot!(held(known, &[]), @"the trusted head is checkpoint 3 (f46dd28a5499), but the log ends at checkpoint 0");

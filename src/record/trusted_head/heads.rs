@@ -1,5 +1,5 @@
-//! Which heads are trusted for a vault, and which of them bind it. Each place of a vault on disk,
-//! and each branch that git has checked out there, is a trusted head of its own.
+//! Heads that are trusted for a vault, and the decision which of them bind it. Each path of a vault
+//! on disk, and each branch that git has checked out there, has its own trusted head.
 
 use std::ffi::OsStr;
 use std::io;
@@ -14,76 +14,75 @@ use crate::files::vault::write::Written;
 use crate::record::checkpoint::codec::{form_of, path_of};
 use crate::values::model::timestamp::Timestamp;
 
-/// So many heads of commits that were checked out without a ref are kept of a vault.
+/// Maximum number of heads per vault for commits that were checked out without a ref.
 const MOST_DETACHED: usize = 64;
 
-/// A head that is trusted, and of what.
+/// A trusted head, and the vault that it is for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TrustedHead {
     /// The canonical path of the vault.
     pub path: PathBuf,
-    /// What git had checked out there: a ref, or a commit; none without git.
+    /// The ref or commit that git had checked out there; `None` without git.
     pub branch: Option<String>,
-    /// The repository's folder; none without git.
+    /// The repository's folder; `None` without git.
     pub repository: Option<PathBuf>,
     /// The head.
     pub head: Head,
-    /// When it was trusted.
+    /// The time when the head was trusted.
     pub at: Timestamp,
 }
 
 impl TrustedHead {
-    /// Whether a commit was checked out that no ref named.
+    /// Returns true if a commit was checked out that no ref named.
     fn is_detached(&self) -> bool {
         self.branch.as_ref().is_some_and(|branch| !branch.starts_with("refs/"))
     }
 }
 
-/// What is trusted for a vault.
+/// The trusted heads of a vault.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TrustedHeads {
-    /// Of what is checked out.
+    /// Head for the ref or commit that is checked out.
     pub here: Option<TrustedHead>,
-    /// Made when there was another repository, or none.
+    /// Heads that were trusted when the vault had another repository, or none.
     otherwise: Vec<TrustedHead>,
-    /// Of what else this repository has checked out at times.
+    /// Heads for other refs and commits of this repository.
     elsewhere: Vec<TrustedHead>,
 }
 
 impl TrustedHeads {
-    /// Those that the log must hold, that of what is checked out first. A branch is another only
-    /// within one repository: what was trusted when there was none, or another one, holds whatever
-    /// is checked out. Else who may write to the vault could plant a repository, and take the
-    /// trusted that was made meanwhile away with it.
+    /// Iterates over the heads that the log must contain, first that of the checked-out ref. Refs
+    /// differ only within one repository: a head that was trusted with another repository, or with
+    /// none, binds whatever is checked out. Otherwise an attacker who can write to the vault could
+    /// plant a repository, and remove it together with the head that was trusted meanwhile.
     pub fn binding(&self) -> impl Iterator<Item = &TrustedHead> {
         self.here.iter().chain(&self.otherwise)
     }
 
-    /// The number of the last checkpoint that binds; none where nothing does.
+    /// Returns the number of the last checkpoint that binds; `None` if no head binds.
     pub fn last(&self) -> Option<usize> {
         self.binding().map(|trusted| trusted.head.checkpoint.count()).max()
     }
 
-    /// The latest head that is trusted for something else that was checked out, and that this log
-    /// does not hold.
+    /// Returns the latest head of another checked-out ref that this log does not contain.
     pub fn elsewhere(&self, is_held: impl Fn(&Head) -> bool) -> Option<&TrustedHead> {
         let lost = self.elsewhere.iter().filter(|trusted| !is_held(&trusted.head));
         lost.max_by_key(|trusted| trusted.head.checkpoint)
     }
 }
 
-/// What is trusted for a vault; nothing where there is no trusted head, or no place for one.
+/// Returns the trusted heads of a vault; empty if there is none, or no directory of state.
 ///
 /// # Errors
-/// There is a trusted head that cannot be read, so that what it held is unknown.
+/// Fails if a trusted head cannot be read, because its checkpoint is then unknown.
 pub fn trusted_heads(vault: &Vault) -> Result<TrustedHeads, TrustError> {
     vault.state().map_or(Ok(TrustedHeads::default()), |state| trusted_heads_in(state, vault.root()))
 }
 
-/// What is trusted for the vault in a folder, whether or not there still is one.
+/// Returns the trusted heads for a vault in a folder, even if the vault is gone.
 ///
 /// # Errors
-/// As [`trusted_heads`].
+/// Fails like [`trusted_heads`].
 pub fn trusted_heads_in(state: &StateFolder, root: &Path) -> Result<TrustedHeads, TrustError> {
     let mut heads = TrustedHeads { here: stored::read(&state.dir)?, ..TrustedHeads::default() };
     for (_, trusted) in others(state, root) {
@@ -96,14 +95,14 @@ pub fn trusted_heads_in(state: &StateFolder, root: &Path) -> Result<TrustedHeads
     Ok(heads)
 }
 
-/// Whether a trusted head was made with the repository that there is now. A path that is no text is
-/// written with marks for what is none of it.
+/// Returns true if a head was trusted with the repository that the vault has now. A path that is
+/// not UTF-8 is stored with replacement characters.
 fn is_of_repository(trusted: &TrustedHead, state: &StateFolder) -> bool {
     let written = |path: &PathBuf| path.to_string_lossy().into_owned();
     trusted.repository.as_ref().map(written) == state.repository.as_ref().map(written)
 }
 
-/// The other heads of a vault's path with their folders.
+/// Returns the other heads of a vault's path, with their folders.
 fn others(
     state: &StateFolder,
     root: &Path,
@@ -115,8 +114,8 @@ fn others(
     })
 }
 
-/// The folders of a vault's path: that of what is checked out, then the others in the order of
-/// their names.
+/// Returns the folders of a vault's path: first that of the checked-out ref, then the others in the
+/// order of their names.
 pub(super) fn folders(state: &StateFolder, root: &Path) -> Vec<PathBuf> {
     let mut dirs = folders_of(&state.home, root);
     dirs.retain(|dir| *dir != state.dir);
@@ -127,15 +126,15 @@ pub(super) fn folders(state: &StateFolder, root: &Path) -> Vec<PathBuf> {
 /// A folder of state of a vault's path.
 #[derive(Clone, Debug)]
 pub struct Memory {
-    /// The folder.
+    /// The path of the folder.
     pub dir: PathBuf,
-    /// Whether what it says holds whatever is checked out, as [`TrustedHeads::binding`].
+    /// True if its records bind whatever is checked out, see [`TrustedHeads::binding`].
     pub is_binding: bool,
-    /// What git had checked out there, as far as it is known.
+    /// The ref or commit that git had checked out there, if it is known.
     pub checked_out: Option<String>,
 }
 
-/// The folders of state of a vault's path, that of what is checked out first.
+/// Returns the folders of state of a vault's path, first that of the checked-out ref.
 pub fn memories(vault: &Vault) -> Vec<Memory> {
     let Some(state) = vault.state() else { return Vec::new() };
     let here = state.mark();
@@ -154,8 +153,8 @@ pub fn memories(vault: &Vault) -> Vec<Memory> {
     folders(state, vault.root()).into_iter().map(of_dir).collect()
 }
 
-/// The folders of a path in the user's directory of state. Their names tell them, for a path need
-/// not be text.
+/// Returns the folders of a path in the user's directory of state. They are found by name, because
+/// a path need not be text.
 fn folders_of(home: &Path, path: &Path) -> Vec<PathBuf> {
     let key = outside::key_of(path);
     let is_ours = |dir: &PathBuf| {
@@ -167,14 +166,14 @@ fn folders_of(home: &Path, path: &Path) -> Vec<PathBuf> {
     dirs
 }
 
-/// Records a head that holds the one trusted before it. What is known of a later checkpoint,
-/// from a writer that was quicker, stays.
+/// Records a head that contains the one trusted before it. A later head, from a faster writer, is
+/// not replaced.
 ///
 /// # Errors
-/// It could not be written.
+/// Fails if the head could not be written.
 pub fn advance(vault: &Vault, head: &Head, now: Timestamp) -> Result<(), TrustError> {
     let Some(state) = vault.state() else { return Ok(()) };
-    // Readers record heads too, beside a writer: the later head is to stay.
+    // Readers also record heads, at the same time as a writer: the later head must win.
     let _turn = stored::take_turn(&state.dir, vault.patience())?;
     match stored::read(&state.dir)? {
         Some(known) if known.head == *head || known.head.checkpoint > head.checkpoint => Ok(()),
@@ -182,11 +181,11 @@ pub fn advance(vault: &Vault, head: &Head, now: Timestamp) -> Result<(), TrustEr
     }
 }
 
-/// Records a head whatever was trusted before it. No event is under way upon it: what is
-/// beyond it may have been acknowledged.
+/// Records a head, whatever was trusted before it. Intent records are withdrawn, because
+/// checkpoints beyond this head may have been acknowledged.
 ///
 /// # Errors
-/// It could not be written.
+/// Fails if the head could not be written.
 pub fn trust(vault: &Vault, head: &Head, now: Timestamp) -> Result<(), TrustError> {
     let Some(state) = vault.state() else { return Ok(()) };
     let heads = trusted_heads(vault).unwrap_or_default();
@@ -217,9 +216,9 @@ fn record(
     if is_new && remembered.is_detached() { prune(vault, state) } else { Ok(()) }
 }
 
-/// Forgets the oldest heads of commits that were checked out without a ref: a machine that checks
-/// out one commit after the other would keep them all, and read them all with every command. An
-/// intent says what to do about what a writer left, so its trusted head stays.
+/// Forgets the oldest heads of commits that were checked out without a ref. A machine that checks
+/// out one commit after the other would keep all of them, and read them with every command. A head
+/// with an intent record is kept, because that decides about uncommitted files.
 fn prune(vault: &Vault, state: &StateFolder) -> Result<(), TrustError> {
     let mut detached: Vec<(Timestamp, PathBuf)> = others(state, vault.root())
         .filter_map(|(dir, trusted)| Some((dir, trusted.ok()?)))
@@ -234,8 +233,8 @@ fn prune(vault: &Vault, state: &StateFolder) -> Result<(), TrustError> {
     detached[..old].iter().try_for_each(|(_, dir)| stored::remove_folder(dir, patience))
 }
 
-/// Waits until the log is durable: a checkpoint that is trusted and then lost in a power cut would
-/// be reported as a rollback.
+/// Syncs the log: if a trusted checkpoint is lost in a power cut, it would be reported as
+/// a rollback.
 fn settle_log(vault: &Vault) -> io::Result<()> {
     match vault.files().sync(&[Written::Longer(path_of(form_of(vault)))]) {
         Err(FileError::Io { source, .. })
@@ -250,18 +249,18 @@ fn settle_log(vault: &Vault) -> io::Result<()> {
     }
 }
 
-/// Forgets what is trusted for a vault; says whether there was anything.
+/// Forgets the binding heads of a vault; returns true if there was one.
 ///
 /// # Errors
-/// It could not be removed.
+/// Fails if a head could not be removed.
 pub fn forget(vault: &Vault) -> Result<bool, TrustError> {
     let Some(state) = vault.state() else { return Ok(false) };
     let any = stored::remove(&state.dir)?;
     Ok(forget_otherwise(vault, state)? || any)
 }
 
-/// Forgets what binds although it was trusted when there was another repository, or none; says
-/// whether there was anything. A trusted that cannot be read is in the way of every writer.
+/// Forgets heads that were trusted with another repository, or with none, and unreadable ones,
+/// which would block every writer; returns true if there was one.
 fn forget_otherwise(vault: &Vault, state: &StateFolder) -> Result<bool, TrustError> {
     let mut any = false;
     for (dir, trusted) in others(state, vault.root()) {
@@ -272,16 +271,16 @@ fn forget_otherwise(vault: &Vault, state: &StateFolder) -> Result<bool, TrustErr
     Ok(any)
 }
 
-/// Whether a head is trusted for a path, whatever git had checked out there.
+/// Returns true if a head is trusted for a path, whatever git had checked out there.
 pub fn is_trusted(home: &Path, path: &Path) -> bool {
     folders_of(home, path).iter().any(|dir| !matches!(stored::read(dir), Ok(None)))
 }
 
-/// Forgets everything that is trusted for a path in the user's directory of state, whatever git
-/// had checked out; says how many heads there were. The path need not exist.
+/// Forgets all heads for a path in the user's directory of state, whatever git had checked out, and
+/// returns how many there were. The path need not exist.
 ///
 /// # Errors
-/// One could not be removed.
+/// Fails if a head could not be removed.
 pub fn forget_everywhere(home: &Path, path: &Path) -> Result<usize, TrustError> {
     let mut forgotten = 0;
     for dir in folders_of(home, path) {
@@ -290,8 +289,8 @@ pub fn forget_everywhere(home: &Path, path: &Path) -> Result<usize, TrustError> 
     Ok(forgotten)
 }
 
-/// Everything that is trusted in the user's directory of state, in the order of paths and
-/// branches; with each trusted that cannot be read, why.
+/// Returns all heads in the user's directory of state, in the order of paths and branches, and an
+/// error for each head that cannot be read.
 pub fn all(home: &Path) -> (Vec<TrustedHead>, Vec<TrustError>) {
     let (mut found, mut unreadable) = (Vec::new(), Vec::new());
     for dir in stored::folders(home) {

@@ -1,10 +1,10 @@
-//! A writer's intent: upon which end of the log it begins an event, at what instant, and the hash of
-//! the checkpoint that it makes. It is beside the trusted head, is durable before the event's first
-//! byte is in the vault, and ends when the event is complete.
+//! The intent record of a writer: the end of the log that its event follows, the time of the event,
+//! and the hash of its checkpoint. The record is next to the trusted head. It is durable before the
+//! event's first byte is in the vault, and ends when the event is complete.
 //!
-//! It alone distinguishes what an interrupted writer left from a truncated log (VER-30). The
-//! trusted head by itself cannot say that: one that is merely old, because another user published
-//! since, looks the same when the log is cut back to it.
+//! Only this record distinguishes uncommitted files of an interrupted writer from a truncated log
+//! (VER-30). The trusted head cannot: if it is merely old, because another user published since, it
+//! looks the same after the log was truncated to it.
 
 use std::fmt;
 use std::fs::{File, OpenOptions};
@@ -26,53 +26,53 @@ use crate::values::model::digest::Digest;
 use crate::values::model::number::CheckpointNumber;
 use crate::values::model::timestamp::Timestamp;
 
-/// The file in a vault's folder of state.
+/// Name of the file in a vault's folder of state.
 pub(super) const NAME: &str = "intent.json";
-/// Its length. It is overwritten in place, so that one wait for the disk is enough; what a power
-/// cut tears there is no intent, and nothing was written for it.
+/// Length of the file in bytes. It is overwritten in place, so that one sync is sufficient. A
+/// record that a power cut tears is not an intent, and no file was written for it.
 const LENGTH: usize = 1024;
 
-/// What a writer is about to do.
+/// The event that a writer is about to commit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Intent {
     /// The end of the log that its event follows.
     pub upon: Head,
-    /// Its event.
+    /// The time and the principal of the event.
     pub event: EventKey,
-    /// The hash of the checkpoint that it makes; `None` for a step of a review, which makes none.
+    /// The hash of the checkpoint that the event makes; `None` for a step of a review.
     pub makes: Option<Digest>,
 }
 
-/// An event that was committed, and that its writer did not complete.
+/// An event that was committed, but not completed by its writer.
 #[derive(Clone, Debug)]
 pub struct Incomplete {
     /// The intent record.
     pub intent: Intent,
-    /// The folder of state that holds it.
+    /// The folder of state that contains the record.
     pub dir: PathBuf,
 }
 
 impl Incomplete {
-    /// The checkpoint that the event made.
+    /// Returns the checkpoint that the event made.
     pub fn checkpoint(&self) -> CheckpointNumber {
         self.intent.upon.checkpoint.next()
     }
 }
 
 impl Intent {
-    /// Whether the log has exactly the checkpoint that the event makes: its hash, at its place.
-    /// `hash_of` returns the hash of a checkpoint of the log.
+    /// Returns true if the log has exactly the checkpoint that the event makes: its hash, at its
+    /// number. `hash_of` returns the hash of a checkpoint of the log.
     pub fn is_committed(&self, hash_of: impl Fn(CheckpointNumber) -> Option<Digest>) -> bool {
         self.makes.is_some() && self.makes == hash_of(self.upon.checkpoint.next())
     }
 }
 
-/// What every entry has that one event records, and no entry of another.
+/// The time and principal that all entries of one event share, and no entry of another.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct EventKey {
-    /// The instant.
+    /// The time of the event.
     pub at: Timestamp,
-    /// Who acts; an event of two people may have the same instant.
+    /// The principal; events of two principals may have the same time.
     pub by: String,
 }
 
@@ -83,14 +83,14 @@ impl fmt::Display for EventKey {
 }
 
 impl EventKey {
-    /// The event that recorded an entry, or the step of a review.
+    /// Returns the key of the event, or step of a review, that recorded an entry.
     pub fn of(entry: &Entry) -> Self {
         let at = entry.event_at().unwrap_or(entry.edited_at);
         Self { at, by: entry.edited_by.clone() }
     }
 }
 
-/// An intent as it is written.
+/// An intent record as it is stored.
 #[derive(Serialize, Deserialize)]
 struct StoredIntent {
     event: String,
@@ -101,9 +101,10 @@ struct StoredIntent {
     makes: Option<String>,
 }
 
-/// The intents that are next to what is trusted for a vault, that of what is checked out first: a
-/// writer may have been interrupted before another branch was checked out. One that cannot be read
-/// is none, nor is one upon another end than the trusted head beside it: its event is over.
+/// Returns the intents next to the trusted heads of a vault, first that of the checked-out ref: a
+/// writer may have been interrupted before another branch was checked out. A record that cannot be
+/// read is ignored, as is one for another end of the log than the trusted head next to it, because
+/// its event is over.
 pub fn intents(vault: &Vault) -> Vec<Intent> {
     let live = |dir: PathBuf| {
         let intent = read(&dir.join(NAME))?;
@@ -113,8 +114,8 @@ pub fn intents(vault: &Vault) -> Vec<Intent> {
     folders(vault).filter_map(live).collect()
 }
 
-/// The events that writers of this user committed here and did not complete, that of what is checked
-/// out first; see [`Intent::is_committed`].
+/// Returns the events that writers of this user committed here but did not complete, first that of
+/// the checked-out ref; see [`Intent::is_committed`].
 pub fn incomplete(
     vault: &Vault,
     hash_of: impl Fn(CheckpointNumber) -> Option<Digest>,
@@ -124,19 +125,19 @@ pub fn incomplete(
     found.filter(|found| found.intent.is_committed(&hash_of)).collect()
 }
 
-/// The event that a writer began here upon exactly this end of the log, and did not bring to an
-/// end. Its entries, and what is torn, are uncommitted; nothing else is.
+/// Returns the event that a writer began at exactly this end of the log, but did not complete. Only
+/// its entries and torn ends are uncommitted.
 pub fn interrupted(vault: &Vault, end: &Head) -> Option<EventKey> {
     let upon_it = intents(vault).into_iter().find(|intent| intent.upon == *end);
     upon_it.map(|intent| intent.event)
 }
 
-/// Leaves word, durable, of the event that begins. Only the holder of the write lock may, after
-/// what a former writer left is cleared away: its intent is gone then.
+/// Records and syncs the intent of an event. Only the holder of the write lock may do so, after the
+/// uncommitted files of a former writer were moved away and its intent withdrawn.
 ///
 /// # Errors
-/// It could not be written. The event may go on; what it leaves if it dies then needs
-/// `ctx recover --force`.
+/// Fails if the record could not be written. The event may continue; if it is interrupted, its
+/// uncommitted files then need `ctx recover --force`.
 pub fn intend(vault: &Vault, intent: &Intent) -> io::Result<()> {
     let Some(StateFolder { home, dir, .. }) = vault.state() else {
         return Ok(());
@@ -160,7 +161,7 @@ pub fn intend(vault: &Vault, intent: &Intent) -> io::Result<()> {
     let is_new = file.metadata()?.len() < LENGTH as u64;
     overwrite(disk, &file, &path, &text)?;
     disk.sync(&file, &path.to_string_lossy())?;
-    // A new name is durable when the folders above it are.
+    // A new name is durable only if the folders above it are.
     let above = dir.ancestors().take_while(|above| is_new && above.starts_with(home));
     for folder in above {
         disk.sync(File::open(folder)?, &folder.to_string_lossy())?;
@@ -168,14 +169,14 @@ pub fn intend(vault: &Vault, intent: &Intent) -> io::Result<()> {
     Ok(())
 }
 
-/// Takes the word of some events back: what they left has been cleared away, or they are over and
-/// cannot be recorded. What cannot be taken back excuses nothing but entries of that one instant.
+/// Withdraws the intents of events whose uncommitted files were moved away, or which are over and
+/// cannot be recorded. An intent that remains excuses only entries of that one event.
 pub fn withdraw(vault: &Vault, is_over: impl Fn(&Intent) -> bool) {
     end(vault, is_over, true);
 }
 
-/// Ends the intent records of events that are complete. The disk is not waited for: a record that a
-/// power cut brings back excuses only what is missing of that event.
+/// Ends the intent records of completed events, without a sync: a record that a power cut restores
+/// excuses only missing parts of that event.
 pub fn complete(vault: &Vault, is_complete: impl Fn(&Intent) -> bool) {
     end(vault, is_complete, false);
 }
@@ -207,7 +208,7 @@ fn open(path: &Path) -> io::Result<Option<File>> {
     }
 }
 
-/// Puts a text in the place of the one that is there.
+/// Replaces the text of the file.
 fn overwrite(disk: &Disk, file: &File, path: &Path, text: &str) -> io::Result<()> {
     let name = path.to_string_lossy();
     let padded = format!("{text:<width$}\n", width = LENGTH - 1);

@@ -1,5 +1,5 @@
-//! How a trusted head is on disk: a folder of state for each vault and branch, with a small JSON
-//! file in it that is exchanged as a whole.
+//! Storage of a trusted head: a folder of state for each vault and branch, with a small JSON file
+//! that is replaced as a whole.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read as _};
@@ -16,47 +16,47 @@ use crate::files::vault::outside;
 use crate::values::model::digest::Digest;
 use crate::values::model::number::CheckpointNumber;
 
-/// The file in a vault's folder of state.
+/// Name of the file in a vault's folder of state.
 const NAME: &str = "head.json";
-/// Where its bytes are written before they get its name.
+/// Name of the file until it is renamed.
 const TEMPORARY: &str = "head.json.new";
-/// More than a trusted head of the longest path has.
+/// Maximum length of the file in bytes, enough for the longest path.
 const LIMIT: u64 = 64 << 10;
 
-/// Why a trusted head could not be used.
+/// Failure to use a trusted head.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TrustError {
-    /// The system refused.
+    /// The system refused an access to the file.
     #[error("cannot {action} the trusted head in `{}`: {source}", path.display())]
     Io {
         /// The verb: `read`, `write`, `remove`.
         action: &'static str,
-        /// The file.
+        /// The path of the file.
         path: PathBuf,
         /// The system's reason.
         #[source]
         source: io::Error,
     },
-    /// The file does not say what we write.
+    /// The file is not a valid trusted head.
     #[error("the trusted head in `{}` cannot be read: {why}", path.display())]
     Unreadable {
-        /// The file.
+        /// The path of the file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The reason, for people.
         why: String,
     },
 }
 
 impl TrustError {
-    /// A refusal of the system in a vault's folder of state.
+    /// Converts an error of the system for a vault's folder of state.
     pub(super) fn io(action: &'static str, dir: &Path) -> impl FnOnce(io::Error) -> Self {
         let path = dir.join(NAME);
         move |source| Self::Io { action, path, source }
     }
 }
 
-/// A trusted as it is written.
+/// A trusted head as it is stored.
 #[derive(Serialize, Deserialize)]
 struct StoredHead {
     at: String,
@@ -68,7 +68,7 @@ struct StoredHead {
     repository: Option<String>,
 }
 
-/// The end of a log as it is written.
+/// The end of a log as it is stored.
 #[derive(Serialize, Deserialize)]
 pub(super) struct StoredEnd {
     checkpoint: CheckpointNumber,
@@ -100,13 +100,13 @@ impl StoredEnd {
     }
 }
 
-/// The folders of all vaults in the user's directory of state.
+/// Returns the folders of all vaults in the user's directory of state.
 pub(super) fn folders(home: &Path) -> impl Iterator<Item = PathBuf> {
     let entries = fs::read_dir(home.join(outside::OURS)).into_iter().flatten().flatten();
     entries.map(|entry| entry.path())
 }
 
-/// The trusted in a folder.
+/// Reads the trusted head in a folder; `None` if there is none.
 pub(super) fn read(dir: &Path) -> Result<Option<TrustedHead>, TrustError> {
     let mut text = String::new();
     let opened = File::open(dir.join(NAME));
@@ -125,17 +125,17 @@ pub(super) fn read(dir: &Path) -> Result<Option<TrustedHead>, TrustError> {
     Ok(Some(TrustedHead { path, branch, repository, head, at }))
 }
 
-/// Waits until no other process compares and writes what is trusted in a folder, and keeps others
-/// from it until what is given back is dropped.
+/// Locks the trusted head in a folder against other processes until the returned file is dropped.
 ///
 /// # Errors
-/// The folder cannot be made, or another process has kept its turn for longer than `patience`.
+/// Fails if the folder cannot be created, or if another process holds the lock longer
+/// than `patience`.
 pub(super) fn take_turn(dir: &Path, patience: Duration) -> Result<File, TrustError> {
     outside::take_turn(dir, patience).map_err(TrustError::io("write", dir))
 }
 
-/// Puts a trusted head in the place of the one before, durable, for a process that has the turn.
-/// Its bytes are so before it has its name, so that a power cut leaves the one or the other.
+/// Replaces the trusted head and syncs it, for a process that holds the lock. The bytes are synced
+/// before the rename, so that a power cut leaves either the old head or the new one.
 pub(super) fn write(disk: &Disk, dir: &Path, trusted: &TrustedHead) -> Result<(), TrustError> {
     let stored = StoredHead {
         at: trusted.at.to_string(),
@@ -162,7 +162,8 @@ pub(super) fn write(disk: &Disk, dir: &Path, trusted: &TrustedHead) -> Result<()
     exchange().map_err(TrustError::io("write", dir))
 }
 
-/// Removes a trusted head, the intent beside it, and what is known of the change log; says whether there was a trusted head.
+/// Removes a trusted head, its intent record, and the tails of the change log; returns true if
+/// there was a trusted head.
 pub(super) fn remove(dir: &Path) -> Result<bool, TrustError> {
     let remove = |name| match fs::remove_file(dir.join(name)) {
         Ok(()) => Ok(true),
@@ -174,18 +175,18 @@ pub(super) fn remove(dir: &Path) -> Result<bool, TrustError> {
     remove(NAME)
 }
 
-/// Whether a writer recorded an intent for an event beside a trusted head.
+/// Returns true if there is an intent record next to a trusted head.
 pub(super) fn has_intent(dir: &Path) -> bool {
     dir.join(intent::NAME).exists()
 }
 
-/// Removes a folder with its trusted head, when no other process compares and writes it.
+/// Removes a folder with its trusted head, under its lock.
 pub(super) fn remove_folder(dir: &Path, patience: Duration) -> Result<(), TrustError> {
     let _turn = take_turn(dir, patience)?;
     fs::remove_dir_all(dir).map_err(TrustError::io("remove", dir))
 }
 
-/// Whether there is no such file, or no folder that could hold it.
+/// Returns true if the file or its folder is missing.
 fn is_absent(why: &io::Error) -> bool {
     matches!(why.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }
