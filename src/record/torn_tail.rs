@@ -1,20 +1,20 @@
-//! Files that are appended to, and whose end may be missing or rubbish: where they may still be
-//! whole.
+//! Finds the positions at which files that are appended to may still be whole, if their end is
+//! incomplete or damaged.
 
-/// What git writes where two sides of a merge differ.
+/// Beginnings of the lines that git writes at a conflict.
 const MARKERS: [&[u8]; 2] = [b"<<<<<<< ", b">>>>>>> "];
 
-/// How a record gets the lines of two branches.
+/// Explanation for a record that contains the lines of two branches.
 pub(crate) const UNION: &str = "as a merge of two branches with `merge=union` leaves it";
 
-/// The first line, from 1, that is a conflict marker of git.
+/// Returns the number of the first line, from 1, that is a conflict marker of git.
 pub(crate) fn conflict(bytes: &[u8]) -> Option<usize> {
     let is_marker = |line: &[u8]| MARKERS.iter().any(|marker| line.starts_with(marker));
     bytes.split(|byte| *byte == b'\n').position(is_marker).map(|n| n + 1)
 }
 
-/// The first line, from 1, that ends an entry which has ended before: where the two sides of a
-/// merge differ, `merge=union` puts the lines of both one after the other.
+/// Returns the number of the first line, from 1, that ends an entry which has already ended. If the
+/// two sides of a merge differ, `merge=union` writes the lines of both one after the other.
 pub(crate) fn doubled(bytes: &[u8]) -> Option<usize> {
     let mut has_ended = false;
     let doubles = |line: &[u8]| {
@@ -27,12 +27,12 @@ pub(crate) fn doubled(bytes: &[u8]) -> Option<usize> {
     bytes.split(|byte| *byte == b'\n').position(doubles).map(|n| n + 1)
 }
 
-/// The lengths, greatest first, that a list in YAML may have had before an item was appended to it
-/// and torn: up to the last line that is text, and up to the last line that begins an item, unless
-/// that has the line with which an item ends.
+/// Returns the lengths, greatest first, that a YAML list may have had before an incomplete append
+/// of an item. These are the end of the last line that is text, and the beginning of the last item
+/// unless that has the line with which items end.
 ///
-/// Cut between two lines it is readable and lacks fields; cut within a line, or with rubbish in its
-/// place, it need not be.
+/// A list that is truncated between two lines is readable, but its last item lacks fields. A list
+/// that is truncated within a line, or has other bytes in its place, may be unreadable.
 pub(crate) fn ends_before_torn(bytes: &[u8], is_readable: bool) -> impl Iterator<Item = usize> {
     let text = std::str::from_utf8(bytes).map_or_else(|why| why.valid_up_to(), str::len);
     let text = memchr::memchr(0, &bytes[..text]).unwrap_or(text);
@@ -45,7 +45,7 @@ pub(crate) fn ends_before_torn(bytes: &[u8], is_readable: bool) -> impl Iterator
     [lines, item].into_iter().flatten().filter(|end| *end < bytes.len())
 }
 
-/// Where the last line begins that begins an item.
+/// Returns the offset of the last line that begins an item.
 fn begin_of_last_item(bytes: &[u8]) -> Option<usize> {
     let mut end = bytes.len();
     while let Some(start) = memchr::memrchr(b'\n', &bytes[..end - 1]).map(|n| n + 1) {
@@ -59,8 +59,8 @@ fn begin_of_last_item(bytes: &[u8]) -> Option<usize> {
     None
 }
 
-/// Whether an item has a key of the hash with which it ends. A text in it is indented by more than
-/// its keys.
+/// Returns true if an item has the key of the hash with which items end. A text in the item is
+/// indented deeper than its keys.
 fn has_hash(item: &[u8]) -> bool {
     let dash = blanks(item);
     let indent = dash + 1 + blanks(&item[dash + 1..]);
@@ -72,7 +72,7 @@ fn blanks(line: &[u8]) -> usize {
     line.iter().take_while(|byte| **byte == b' ').count()
 }
 
-/// The length up to the last line that ends an entry: what follows it is no whole entry.
+/// Returns the length up to the last line that ends an entry. No whole entry follows it.
 pub(crate) fn end_of_last_entry(bytes: &[u8]) -> Option<usize> {
     let mut end = memchr::memrchr(b'\n', bytes)? + 1;
     while !ends_in_hash(&bytes[..end]) {
@@ -81,12 +81,13 @@ pub(crate) fn end_of_last_entry(bytes: &[u8]) -> Option<usize> {
     Some(end)
 }
 
-/// Whether the last line is the hash with which every entry ends, so that nothing was truncated.
+/// Returns true if the last line is the hash with which every entry ends: nothing was
+/// truncated then.
 fn ends_in_hash(bytes: &[u8]) -> bool {
     bytes.strip_suffix(b"\n").is_some_and(lacks_line_end_only)
 }
 
-/// Whether nothing but a line end follows in a file whose last entry is whole.
+/// Returns true if the last entry of a file is whole and only its line end is missing.
 pub(crate) fn lacks_line_end_only(bytes: &[u8]) -> bool {
     const LENGTH: usize = 64;
     let Some(at) = bytes.len().checked_sub(LENGTH) else { return false };
@@ -96,10 +97,10 @@ pub(crate) fn lacks_line_end_only(bytes: &[u8]) -> bool {
         && hash.iter().all(u8::is_ascii_hexdigit)
 }
 
-/// How far an item of a list of ours, or of the reference implementation's, may be indented; diffs
-/// are further.
+/// Maximum indentation of an item in a list of ctx or of the reference implementation; diffs are
+/// indented deeper.
 const MOST_INDENTED: usize = 2;
-/// The keys with which an entry ends, in a history and in a log of whole maps.
+/// The keys with which an entry ends, in a history and in a log in full form.
 const HASHES: [&[u8]; 2] = [b"chain_hash:", b"checkpoint_hash:"];
 
 #[cfg(test)]
@@ -107,10 +108,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_torn_file_may_end_before_its_last_line_or_its_last_item() {
+    fn torn_file_may_end_before_its_last_line_or_item() {
         let ends = |text: &[u8]| ends_before_torn(text, true).collect::<Vec<_>>();
         assert_eq!(ends(b""), [] as [usize; 0]);
-        assert_eq!(ends(b"a:\n  - 1\n  - 2\n"), [9], "the whole text is no candidate");
+        assert_eq!(ends(b"a:\n  - 1\n  - 2\n"), [9], "the whole text is not a candidate");
         assert_eq!(ends(b"a:\n  - 1\n    b: |\n      - x\n    c"), [28, 3]);
         assert_eq!(ends(b"a:\n  - 1\n\0\0\n\0"), [9, 3]);
         assert_eq!(ends(b"a:\n  - 1\n  - \xff\n"), [9, 3]);
@@ -128,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_entry_ends_with_the_line_of_its_hash() {
+    fn end_of_last_entry_is_after_the_line_of_its_hash() {
         let hash = "0123456789abcdef".repeat(4);
         let whole = format!("a:\n  - 1\n    checkpoint_hash: sha256:{hash}\n");
         assert_eq!(end_of_last_entry(whole.as_bytes()), Some(whole.len()));
@@ -139,13 +140,13 @@ mod tests {
     }
 
     #[test]
-    fn marks_of_a_merge_are_seen() {
+    fn conflict_finds_the_markers_of_a_merge() {
         assert_eq!(conflict(b"a\n<<<<<<< HEAD\nb\n=======\nc\n>>>>>>> x\n"), Some(2));
         assert_eq!(conflict(b"a\n=======\n <<<<<<< HEAD\n"), None);
     }
 
     #[test]
-    fn an_entry_that_ends_twice_is_of_two_sides() {
+    fn doubled_finds_an_entry_that_ends_twice() {
         let hash = format!("    chain_hash: sha256:{:064x}\n", 1);
         let entry = format!("  - version: 1\n{hash}");
         assert_eq!(doubled(entry.repeat(2).as_bytes()), None);

@@ -1,29 +1,29 @@
-//! The end of a writer's log: which line the next one follows.
+//! The end of a writer's log: the line that the next one follows.
 
 use memchr::memrchr;
 
-/// No line is longer.
+/// Maximum length of a line in bytes, with its line end.
 pub(crate) const MAX_LINE: u64 = 16 << 20;
 
 /// The line that the next one of a writer follows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct End {
-    /// Its number; 0 before the first.
+    /// The number of the line; 0 before the first.
     pub(crate) seq: u64,
-    /// Its hash, or what begins the chain.
+    /// The hash of the line, or the genesis of the chain.
     pub(crate) hash: String,
 }
 
 impl End {
-    /// Returns the end before the first line, by what begins the chain.
+    /// Returns the end before the first line, with the genesis of the chain.
     pub(crate) fn begin(genesis: String) -> Self {
         Self { seq: 0, hash: genesis }
     }
 }
 
-/// The last whole line of a file of this length, without its end, and the length up to and with that
-/// end: what follows was left by a crash. `read` gives bytes from a place on. A line that is longer
-/// than any of ours comes out empty.
+/// Returns the last whole line of a file of this length, without its line end, and the length up to
+/// and including that line end. A crash left anything after it. `read` returns bytes from an
+/// offset. A line longer than [`MAX_LINE`] is returned empty.
 pub(crate) fn last_line<E>(
     length: u64,
     read: impl Fn(u64, usize) -> Result<Vec<u8>, E>,

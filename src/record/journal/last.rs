@@ -1,8 +1,8 @@
-//! The last line of each access log in the vault that this user wrote, kept outside of the vault: a
-//! log that no longer holds it was truncated or replaced (AUDIT-30).
+//! The last line that this user wrote to each access log in the vault, recorded outside of the
+//! vault. A log that no longer contains this line was truncated or replaced (AUDIT-30).
 //!
-//! A line that was not waited for may be lost in a power cut, and what is kept here not. So both the
-//! last line and the last one that is durable are kept: only the loss of the latter is damage.
+//! A power cut may remove a line that was not synced, but keep the record of it. Therefore both the
+//! last line and the last durable line are recorded: only the loss of the latter is damage.
 
 use std::io::{self, Read as _};
 use std::os::unix::fs::FileExt as _;
@@ -14,24 +14,24 @@ use super::writer::WriterId;
 use crate::files::vault::outside::{self, StateFolder};
 use crate::values::yaml::canonical_number;
 
-/// The file in a vault's folder of state.
+/// Name of the file in a vault's folder of state.
 const NAME: &str = "accesses-in-vault";
-/// More than any file of ours has.
+/// Maximum length of the file in bytes.
 const LIMIT: u64 = 16 << 10;
-/// So many writers are kept in mind.
+/// Maximum number of writers that are recorded.
 const MOST: usize = 32;
 
-/// What this user wrote last as one writer.
+/// The last lines that this user wrote as one writer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Last {
     pub(crate) writer: WriterId,
     /// The last line.
     pub(crate) line: End,
-    /// The last one that was waited for; number 0 before the first.
+    /// The last line that was synced; number 0 before the first.
     pub(crate) durable: End,
 }
 
-/// A line that was waited for.
+/// Converts the tail of a log whose lines are always synced.
 impl From<&Tail> for Last {
     fn from(Tail { writer, seq, hash, .. }: &Tail) -> Self {
         let line = End { seq: *seq, hash: hash.clone() };
@@ -40,7 +40,7 @@ impl From<&Tail> for Last {
 }
 
 impl Last {
-    /// Whether a log with this end may still hold the last line.
+    /// Returns true if a log with this end may still contain the last line.
     pub(crate) fn may_be_followed_by(&self, end: &End) -> bool {
         end.seq > self.line.seq || *end == self.line
     }
@@ -59,17 +59,17 @@ impl Last {
     }
 }
 
-/// What this user wrote last; the writer that goes on is the last.
+/// The last lines of this user's writers, the current writer last.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LastLines(Vec<Last>);
 
 impl LastLines {
-    /// What is kept in mind; nothing without a directory of state.
+    /// Reads the record in a folder of state; empty without a directory of state.
     pub fn read(state: Option<&StateFolder>) -> Self {
         state.map(|state| Self::read_from(&state.dir)).unwrap_or_default()
     }
 
-    /// What a folder of state says.
+    /// Reads the record in a folder of state.
     pub(crate) fn read_from(dir: &Path) -> Self {
         let read = || {
             let mut text = String::new();
@@ -80,22 +80,22 @@ impl LastLines {
         read().unwrap_or_default()
     }
 
-    /// The writer that goes on.
+    /// Returns the current writer.
     pub(crate) fn into_writer(mut self) -> Option<WriterId> {
         self.0.pop().map(|last| last.writer)
     }
 
-    /// Each.
+    /// Iterates over the writers.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Last> {
         self.0.iter()
     }
 
-    /// Whether a writer is one of this user.
+    /// Returns true if a writer is one of this user.
     pub(crate) fn has(&self, writer: &WriterId) -> bool {
         self.0.iter().any(|last| last.writer == *writer)
     }
 
-    /// The same after a line was written.
+    /// Returns the record after a line was written.
     #[must_use]
     pub(crate) fn advance(
         mut self,
@@ -115,15 +115,15 @@ impl LastLines {
         self
     }
 
-    /// Keeps it in mind. It is one write of a file that is there, which a kill does not tear: this is
-    /// done with each access.
+    /// Writes the record. A single write to an existing file is not torn if the process is killed,
+    /// and is cheap enough for each access.
     pub(crate) fn write(&self, state: &StateFolder) -> io::Result<()> {
         outside::make_private(&state.dir)?;
         state.write_mark()?;
         self.write_to(&state.dir)
     }
 
-    /// The same in a folder of state that is there.
+    /// Writes the record to an existing folder of state.
     pub(crate) fn write_to(&self, dir: &Path) -> io::Result<()> {
         let mut text = String::new();
         for Last { writer, line, durable } in &self.0 {
@@ -138,7 +138,7 @@ impl LastLines {
         }
     }
 
-    /// The same without some of its writers: a user declared that the vault counts as it is.
+    /// Removes some writers, because a user declared the vault valid as it is.
     pub(crate) fn without(mut self, writers: &[WriterId]) -> Self {
         self.0.retain(|last| !writers.contains(&last.writer));
         self

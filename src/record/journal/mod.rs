@@ -1,11 +1,11 @@
-//! A hash-chained log in JSON Lines of which each writer has files of its own (AUDIT-1, STAGE-2): where
-//! the log of a writer ends, how lines are put there, and what is kept in mind of it outside the vault.
+//! Hash-chained logs in JSON Lines, in which each writer has its own files (AUDIT-1, STAGE-2): the
+//! end of a writer's log, appends to it, and the record of it outside of the vault.
 //!
-//! Change lines and lines of staging chains are payloads, see [`Journal`]; accesses share all but the
-//! seat, because processes take turns at their log without the write lock of a vault. `writer` is
-//! whose chain it is, `end` the line that the next one follows, `seat` the place of that line, `tails`
-//! the last line of each writer of this user, and `last` the same of logs whose lines are not waited
-//! for.
+//! Lines of change logs and staging chains are payloads, see [`Journal`]. Access logs share all but
+//! the seat, because processes take turns at their log without the write lock of a vault. `writer`
+//! is the id of a writer, `end` the line that the next one follows, and `seat` the position of that
+//! line. `tails` records the last line of each writer of this user, and `last` does so for logs
+//! whose lines are not always synced.
 
 mod end;
 mod last;

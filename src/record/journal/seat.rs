@@ -1,4 +1,4 @@
-//! Where the next line of a writer goes in the vault, for the holder of the write lock.
+//! The position of a writer's next line in the vault, for the holder of the write lock.
 
 use super::end::{End, last_line};
 use super::tails::{Tail, Tails};
@@ -7,17 +7,17 @@ use crate::files::vault::files::{FileError, Files};
 use crate::files::vault::write::{TornLine, Written};
 use crate::values::model::layout;
 
-/// Maximum number of lines after the one that was written last.
+/// Maximum number of lines after the last recorded one.
 pub(crate) const MOST_AFTER: usize = 4096;
 
-/// A log in the vault: what its lines decide.
+/// A kind of log in the vault, with the format of its lines.
 pub(crate) trait Journal {
     /// The file that keeps git from converting the log.
     const ATTRIBUTES: &'static str;
-    /// True if the writer of a full file goes on in a further one; else another writer begins.
+    /// True if the writer of a full file continues in another one; else another writer begins.
     const GOES_ON: bool;
 
-    /// Returns what begins the chain of a writer.
+    /// Returns the genesis of a writer's chain.
     fn genesis(&self, writer: &WriterId) -> String;
 
     /// Returns the path of the file of a writer whose first line has this number.
@@ -26,32 +26,32 @@ pub(crate) trait Journal {
     /// Returns the number of the first line in the last file of a writer; `None` if no file exists.
     ///
     /// # Errors
-    /// The files cannot be listed.
+    /// Fails if the files cannot be listed.
     fn last_file(&self, files: &Files, writer: &WriterId) -> Result<Option<u64>, FileError>;
 
-    /// Reads a line of a writer; `None` if it is not one.
+    /// Parses a line of a writer; `None` if it is not one.
     fn read(&self, line: &[u8], writer: &WriterId) -> Option<End>;
 }
 
-/// Where the next line goes.
+/// The position of a writer's next line.
 #[derive(Debug)]
 pub(crate) struct Seat {
     pub(crate) writer: WriterId,
     /// The line before it.
     pub(crate) end: End,
     path: String,
-    /// The length of the file up to there.
+    /// Length of the file up to the position.
     length: u64,
-    /// The length of the file. A crash left what follows the last whole line.
+    /// Length of the whole file. A crash left the bytes after the last whole line.
     total: u64,
 }
 
 impl Seat {
-    /// Returns the seat of the writer that goes on, or of a new one: the log of the former is full, or
-    /// not what it was. What a crash left of a line is truncated.
+    /// Returns the seat of the current writer, or of a new writer if the log is full or was
+    /// changed. An incomplete line after a crash is truncated.
     ///
     /// # Errors
-    /// The log cannot be read or truncated.
+    /// Fails if the log cannot be read or truncated.
     pub(crate) fn take(
         files: &Files,
         journal: &impl Journal,
@@ -84,11 +84,10 @@ impl Seat {
         J::GOES_ON.then_some(Self { path, length: 0, total: 0, ..self })
     }
 
-    /// Returns the end of a writer's log; `None` if it is not what it was: the line that was written
-    /// last is gone, or another.
+    /// Returns the end of a writer's log; `None` if the last recorded line is missing or differs.
     ///
     /// # Errors
-    /// The log cannot be read.
+    /// Fails if the log cannot be read.
     pub(crate) fn find(
         files: &Files,
         journal: &impl Journal,
@@ -110,14 +109,14 @@ impl Seat {
         Ok(Some(Self { writer, end, path, length, total }))
     }
 
-    /// Appends lines, durable.
+    /// Appends lines and syncs them.
     ///
     /// # Errors
-    /// Nothing was appended.
+    /// Fails if nothing was appended.
     pub(crate) fn append<J: Journal>(&self, files: &Files, lines: &[u8]) -> Result<(), FileError> {
         let Self { path, length, .. } = self;
         if *length == 0 && !files.exists(J::ATTRIBUTES) {
-            // That it cannot be written is no reason to record nothing.
+            // Recording must not fail because this file cannot be written.
             let _ = files.create_new(J::ATTRIBUTES, layout::ATTRIBUTES_TEXT.as_bytes());
         }
         files.append(path, *length, lines)?;
@@ -135,11 +134,10 @@ impl Seat {
     }
 }
 
-/// Returns the torn lines at the ends of the logs of these writers, which their next lines would
-/// replace.
+/// Returns the torn lines at the ends of these writers' logs, which their next lines would replace.
 ///
 /// # Errors
-/// A log cannot be read.
+/// Fails if a log cannot be read.
 pub(crate) fn torn(
     files: &Files,
     journal: &impl Journal,
@@ -152,9 +150,9 @@ pub(crate) fn torn(
     Ok(found)
 }
 
-/// Returns the last line that a crash left whole, and the length up to its end, if the line that was
-/// written last is there, or in an earlier file than this one. A power cut leaves NUL in lines that
-/// were not synced.
+/// Returns the last whole line after a crash, and the length up to its end. The last recorded line
+/// must be in this file or in an earlier one, else the result is `None`. A power cut leaves NUL in
+/// lines that were not synced.
 fn whole_end<E>(
     (total, first): (u64, u64),
     read: impl Fn(u64, usize) -> Result<Vec<u8>, E>,
@@ -186,7 +184,8 @@ fn whole_end<E>(
 mod tests {
     use super::*;
 
-    /// The end of a log with these lines, each a number and a hash, if `5 a` was written last.
+    /// Returns the end of a log whose lines are a number and a hash each, if `5 a` is the last
+    /// recorded line.
     fn end_of(text: &str, first: u64) -> Option<(u64, u64)> {
         let read = |from: u64, length: usize| {
             let from = usize::try_from(from).unwrap();
@@ -203,18 +202,18 @@ mod tests {
     }
 
     #[test]
-    fn a_log_ends_in_its_last_whole_line_if_the_known_line_is_there() {
+    fn seat_ends_at_the_last_whole_line_after_the_recorded_one() {
         assert_eq!(end_of("4 z\n5 a\n", 1), Some((5, 8)));
         assert_eq!(end_of("5 a\n6 b\n", 1), Some((6, 8)));
         assert_eq!(end_of("5 a\n6 b", 1), Some((5, 4)));
-        // A power cut leaves NUL, and the lines after it were not waited for either.
+        // A power cut leaves NUL, and the lines after it were not synced either.
         assert_eq!(end_of("5 a\n6 \0\0\n7 c\n", 1), Some((5, 4)));
-        // A file that begins later need not have it.
+        // A file that begins after the recorded line need not contain it.
         assert_eq!(end_of("6 b\n", 6), Some((6, 4)));
     }
 
     #[test]
-    fn a_log_without_the_known_line_is_not_continued() {
+    fn seat_refuses_a_log_without_the_recorded_line() {
         for text in
             ["", "4 z\n", "5 other\n", "5 other\n6 b\n", "4 z\n6 b\n", "5 a\nx\n6 b\n", "6 b\n"]
         {

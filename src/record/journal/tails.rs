@@ -1,5 +1,5 @@
-//! The last line of each log that this user wrote, kept outside of the vault: a log that no longer
-//! holds it was truncated or replaced (AUDIT-21, STAGE-8).
+//! The last line that this user wrote to each log, recorded outside of the vault. A log that no
+//! longer contains this line was truncated or replaced (AUDIT-21, STAGE-8).
 
 use std::io::{self, Read as _};
 use std::path::Path;
@@ -11,23 +11,23 @@ use crate::values::model::digest::Digest;
 use crate::values::model::number::CheckpointNumber;
 use crate::values::yaml::canonical_number;
 
-/// More than any file of ours has.
+/// Maximum length of a file in bytes.
 const LIMIT: u64 = 64 << 10;
-/// A file that is longer is replaced, and not appended to.
+/// Length in bytes from which a file is replaced instead of appended to.
 const GROWN: usize = 48 << 10;
-/// So many writers are kept in mind.
+/// Maximum number of writers that are recorded.
 const MOST: usize = 256;
 
 /// The last line of a writer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tail {
-    /// The writer.
+    /// The id of the writer.
     pub writer: WriterId,
     /// The number of the line.
     pub seq: u64,
-    /// Its hash.
+    /// The hash of the line.
     pub hash: String,
-    /// The checkpoint that the writer recorded last; none before the first.
+    /// The last checkpoint that the writer recorded; `None` before the first.
     pub sealed: Option<u64>,
 }
 
@@ -50,7 +50,7 @@ impl Tail {
     }
 }
 
-/// What this user wrote of a vault; the writer that goes on is the last.
+/// The last lines of this user's writers, the current writer last.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tails(Vec<Tail>);
 
@@ -61,7 +61,7 @@ impl FromIterator<Tail> for Tails {
 }
 
 impl Tails {
-    /// What a file says, and its whole text; nothing if there is none.
+    /// Reads a file, and returns its text with the parsed tails; both empty if the file is missing.
     pub(crate) fn read_from(path: &Path) -> (String, Self) {
         let mut text = String::new();
         let opened = outside::open_regular(path);
@@ -76,17 +76,17 @@ impl Tails {
         }
     }
 
-    /// The writer that goes on.
+    /// Returns the tail of the current writer.
     pub(crate) fn last(&self) -> Option<&Tail> {
         self.0.last()
     }
 
-    /// Each.
+    /// Iterates over the tails.
     pub fn iter(&self) -> impl Iterator<Item = &Tail> {
         self.0.iter()
     }
 
-    /// Takes off the one that a line with this hash is.
+    /// Removes the tail that matches a line with this hash.
     pub(crate) fn found(&mut self, (writer, seq): (&str, u64), hash: Option<Digest>) {
         let is_it = |tail: &Tail| tail.seq == seq && tail.writer.is(writer);
         if let Some(at) = self.0.iter().position(is_it)
@@ -96,11 +96,11 @@ impl Tails {
         }
     }
 
-    /// Keeps of a file in the user's state only some tails: a user declared that the vault counts as it
-    /// is, or that it is another vault.
+    /// Removes tails from a file in the user's state, because a user declared the vault valid as it
+    /// is, or declared it to be another vault.
     ///
     /// # Errors
-    /// It could not be written.
+    /// Fails if the file could not be written.
     pub(crate) fn retain_in(
         disk: &Disk,
         (dir, name): (&Path, &str),
@@ -116,20 +116,20 @@ impl Tails {
         }
     }
 
-    /// A log that ends there was declared to be the one that counts: what was recorded of later
-    /// checkpoints is of another one.
+    /// Forgets the recorded checkpoints after this one, because a log that ends there was
+    /// declared valid.
     pub(crate) fn end_at(&mut self, checkpoint: u64) {
         for tail in &mut self.0 {
             tail.sealed = tail.sealed.filter(|sealed| *sealed <= checkpoint);
         }
     }
 
-    /// Whether a checkpoint, or one after it, was recorded.
+    /// Returns true if a checkpoint, or one after it, was recorded.
     pub(crate) fn has_sealed(&self, checkpoint: CheckpointNumber) -> bool {
         self.0.iter().any(|tail| tail.sealed.is_some_and(|sealed| sealed >= checkpoint.0))
     }
 
-    /// A line was written.
+    /// Records a line that was written.
     pub(crate) fn advance(&mut self, tail: Tail) {
         let before = self.0.iter().position(|known| known.writer == tail.writer);
         let before = before.map(|at| self.0.remove(at)).and_then(|known| known.sealed);
@@ -138,7 +138,7 @@ impl Tails {
         self.0.drain(..old);
     }
 
-    /// Writes it into a file of a folder that is there, with a heading before it.
+    /// Writes the tails to a file in an existing folder, after a heading.
     pub(crate) fn write_to(
         &self,
         disk: &Disk,
@@ -153,15 +153,15 @@ impl Tails {
         Ok(disk.rename_outside(&new, &dir.join(name))?)
     }
 
-    /// The same after [`Tails::advance`], for who knows what the file has: where it can grow, only the
-    /// line of the writer that goes on is appended, which costs less than a new file.
+    /// Writes the tails after [`Tails::advance`] if the text of the file is known. If the file can
+    /// grow, only the line of the current writer is appended, which costs less than a new file.
     pub(crate) fn append_to(
         &self,
         disk: &Disk,
         (dir, name): (&Path, &str),
         (heading, before): (&str, &str),
     ) -> io::Result<()> {
-        // What a crash left at its end is not joined with the line.
+        // The line must not be joined with an incomplete one that a crash left.
         let can_grow =
             before.starts_with(heading) && before.ends_with('\n') && before.len() < GROWN;
         let Some(tail) = self.last().filter(|_| can_grow) else {
@@ -183,7 +183,7 @@ mod tests {
         Tail { writer, seq, hash: format!("sha256:{seq:064x}"), sealed: None }
     }
 
-    /// Appends as a writer does, and gives the length of the file.
+    /// Appends like a writer, and returns the length of the file.
     fn append(dir: &Path, one: Tail) -> usize {
         let (before, mut tails) = Tails::read_from(&dir.join("a"));
         tails.advance(one);
@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_line_of_each_writer_is_kept_in_a_file_that_does_not_grow_for_ever() {
+    fn tails_keep_the_last_line_of_each_writer_in_a_bounded_file() {
         let dir = tempfile::tempdir().unwrap();
         let lengths: Vec<usize> =
             (1..1000_u64).map(|n| append(dir.path(), tail(n % 3, n))).collect();
@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pipe_keeps_no_reader_waiting() {
+    fn tails_read_from_a_pipe_does_not_block() {
         let dir = tempfile::tempdir().unwrap();
         let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
         rustix::fs::mkfifoat(rustix::fs::CWD, dir.path().join("a"), mode).unwrap();
@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_crash_left_of_a_line_spoils_no_other_line() {
+    fn tails_survive_an_incomplete_line() {
         let dir = tempfile::tempdir().unwrap();
         for n in 1..3 {
             append(dir.path(), tail(1, n));

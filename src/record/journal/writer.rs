@@ -1,5 +1,5 @@
-//! Whose chain a line goes to: a writer is one user on one machine, for one vault and branch
-//! (AUDIT-1). Every file has one writer, so that no two machines append to the same file.
+//! The id of a writer, which is one user on one machine, for one vault and branch (AUDIT-1). Every
+//! file has one writer, so that two machines never append to the same file.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -10,28 +10,28 @@ use std::str::FromStr;
 
 use crate::values::yaml::canonical_number;
 
-/// A file of this length gets no further line.
+/// Length in bytes from which a file receives no further lines.
 pub(crate) const FULL: u64 = 64 << 20;
 
-/// 16 random bytes, from the outside world.
+/// Source of 16 random bytes.
 pub type Random = fn() -> [u8; 16];
 
-/// A writer: 128 random bits in hexadecimal digits.
+/// The id of a writer: 128 random bits in hexadecimal digits.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct WriterId(String);
 
 impl WriterId {
-    /// A new one.
+    /// Returns a new id.
     pub(crate) fn new(random: Random) -> Self {
         Self(digits(random))
     }
 
-    /// Whether it is the one that a line names.
+    /// Returns true if a line names this writer.
     pub(crate) fn is(&self, named: &str) -> bool {
         self.0 == named
     }
 
-    /// The name of the file whose first line has this number.
+    /// Returns the name of the file whose first line has this number.
     pub(crate) fn file(&self, first: u64) -> String {
         match first {
             1 => format!("{self}.jsonl"),
@@ -39,7 +39,7 @@ impl WriterId {
         }
     }
 
-    /// The writer of the file with this name, and the number of its first line.
+    /// Parses the name of a file into its writer and the number of its first line.
     fn of_file(name: &str) -> Option<(Self, u64)> {
         let stem = name.strip_suffix(".jsonl")?;
         let (writer, first) = match stem.split_once('.') {
@@ -50,7 +50,7 @@ impl WriterId {
     }
 }
 
-/// 128 random bits in hexadecimal digits.
+/// Returns 128 random bits in hexadecimal digits.
 pub(crate) fn digits(random: Random) -> String {
     random().iter().map(|byte| format!("{byte:02x}")).collect()
 }
@@ -58,7 +58,7 @@ pub(crate) fn digits(random: Random) -> String {
 /// The files of a log by writer: the numbers of their first lines, in order.
 pub(crate) type FilesByWriter = BTreeMap<WriterId, Vec<u64>>;
 
-/// The files among these names that are of a log.
+/// Returns the files of logs among these names.
 pub(crate) fn by_writer<N: AsRef<str>>(names: impl IntoIterator<Item = N>) -> FilesByWriter {
     let mut files = FilesByWriter::new();
     let found = names.into_iter().filter_map(|name| WriterId::of_file(name.as_ref()));
@@ -67,7 +67,8 @@ pub(crate) fn by_writer<N: AsRef<str>>(names: impl IntoIterator<Item = N>) -> Fi
     files
 }
 
-/// The files in a folder of logs; none if the folder does not exist, as where one above it is none.
+/// Returns the files in a folder of logs; empty if the folder is missing, or if a part of its path
+/// is not a folder.
 pub(crate) fn files_in(dir: &Path) -> io::Result<FilesByWriter> {
     let entries = match fs::read_dir(dir) {
         Err(why) if why.kind() == io::ErrorKind::NotFound => return Ok(FilesByWriter::new()),
