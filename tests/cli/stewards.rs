@@ -269,7 +269,7 @@ fn code_owners_are_exported_and_imported() {
      groups: {counsel: [lee@example.com, max@example.com]}
      review: {vault: {max_age: 365d}, folders: {nodes/legal/: {required: 2}}}
     -- stderr
-    warning: line 3 is not mapped: it is a pattern, and scopes are paths: *.js dev@example.com
+    warning: line 3 is not mapped: it is a pattern, but scopes are paths: *.js dev@example.com
     ");
     let json = place.ctx(&format!("{line} --json")).exits(1).json("ctx.steward.import");
     assert_eq!(json["skipped"][0]["line"], 3);

@@ -74,7 +74,7 @@ fn scopes_at_which_nothing_could_be_approved_are_named() {
     assert!(!place.ctx("status").ok().whole().contains("cannot be approved"));
     place.write("stewards.yaml", place.read("stewards.yaml") + folders + review);
     let said = by(&place, "ana", "submit stewards.yaml").ok();
-    let law = "folder nodes/law/ has no reviewer";
+    let law = "folder nodes/law/ lacks a reviewer";
     let all = "folder nodes/, where the stewards of vault decide, requires 4 approvals, and has 2 reviewers";
     for named in [law, all] {
         assert!(said.stderr.contains(named), "{named}: {}", said.whole());

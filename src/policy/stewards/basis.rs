@@ -8,10 +8,11 @@ use crate::values::model::number::{CheckpointNumber, Version};
 /// The stewards in force after a checkpoint.
 #[derive(Debug)]
 pub struct StewardsInForce {
-    /// They; without a steward where the file is missing, cannot be read, or has a problem. In a
-    /// governed vault that means: governed, without stewards.
+    /// The stewards; empty if the file is missing, cannot be read, or has a problem.
+    ///
+    /// A governed vault then stays governed, without stewards.
     pub stewards: Stewards,
-    /// What they are read from.
+    /// The version that they are read from.
     pub basis: Basis,
 }
 
@@ -20,13 +21,13 @@ pub struct StewardsInForce {
 pub(crate) struct StewardsAt {
     /// The checkpoint; 0 before the first.
     pub(crate) checkpoint: CheckpointNumber,
-    /// They, and what they are read from.
+    /// The stewards, and the version that they are read from.
     pub(crate) in_force: StewardsInForce,
-    /// Whether the live file says something else; only asked of the last checkpoint.
+    /// True if the live file differs; only computed for the last checkpoint.
     pub(crate) is_edited: bool,
 }
 
-/// What the stewards in force are read from.
+/// The version of `stewards.yaml` that the stewards in force are read from.
 #[derive(Debug)]
 pub enum Basis {
     /// No checkpoint ever sealed the file.
@@ -35,16 +36,16 @@ pub enum Basis {
     Retired,
     /// A version without a problem.
     Sealed {
-        /// Its number.
+        /// Number of the version.
         version: Version,
-        /// The first checkpoint from which on it is in force.
+        /// The first checkpoint from which it is in force.
         since: CheckpointNumber,
     },
-    /// A version with problems, at least one, published by an earlier program or by another one.
+    /// A version with at least one problem, which an earlier or another program published.
     Invalid {
-        /// Its number.
+        /// Number of the version.
         version: Version,
-        /// What is wrong with it.
+        /// The problems of the version.
         problems: Vec<StewardsProblem>,
     },
     /// The chain does not vouch for the version that was sealed last.

@@ -1,8 +1,9 @@
-//! `CODEOWNERS` of GitHub and GitLab: reviewers by path, in both directions, as far as a path can say
-//! it (`spec/stewards.md`, section 4).
+//! Conversion between `stewards.yaml` and `CODEOWNERS` of GitHub and GitLab: reviewers by path, as
+//! far as a path can express them (`spec/stewards.md`, section 4).
 //!
-//! There the last pattern that matches decides, here the narrowest scope does. So an export is ordered
-//! from broad to narrow, and an import leaves out what a later, broader pattern overrides.
+//! In `CODEOWNERS` the last pattern that matches decides, in `stewards.yaml` the narrowest scope.
+//! So an export is ordered from broad to narrow, and an import skips lines that a later, broader
+//! pattern overrides.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -13,10 +14,12 @@ use crate::values::model::layout::{self, CONFIG, STEWARDS};
 use crate::values::model::principal::{Principal, PrincipalKey};
 use crate::values::model::visible::shown;
 
-/// The most lines of a file that are read.
+/// Maximum number of lines of a file that are read.
 pub const MAX_LINES: usize = 10_000;
 
-/// The reviewers of all scopes as a `CODEOWNERS` file. Comments name what it cannot say.
+/// Returns the reviewers of all scopes as a `CODEOWNERS` file.
+///
+/// Comments name the scopes and reviewers that the format cannot express.
 pub fn export(stewards: &Stewards) -> String {
     let mut out = String::from(
         "# Reviewers of stewards.yaml, by `ctx steward export --codeowners`.\n\
@@ -48,14 +51,14 @@ pub fn export(stewards: &Stewards) -> String {
     out
 }
 
-/// The reviewers at a scope whose names stand for an owner.
+/// Returns the reviewers at a scope whose names can be owners.
 fn names(stewards: &Stewards, at: &Stewardship) -> Vec<String> {
     let reviewers = stewards.holders(at).into_iter();
     let reviewers = reviewers.filter(|holder| holder.role == Role::Reviewer);
     reviewers.map(|holder| holder.principal.to_string()).filter(|name| is_owner(name)).collect()
 }
 
-/// Whether a name stands for an owner there: an address or a handle.
+/// Returns true if a name can be an owner in `CODEOWNERS`: an address or a handle.
 fn is_owner(name: &str) -> bool {
     name.contains('@') && !name.contains(|c: char| c.is_whitespace() || c == '#')
 }
@@ -69,13 +72,13 @@ fn line(out: &mut String, pattern: &str, stewards: &Stewards, at: &Stewardship) 
     }
     let names = names(stewards, at);
     if names.is_empty() {
-        let _ = writeln!(out, "# {}: no reviewer, so the pattern has no owner", at.scope);
+        let _ = writeln!(out, "# {}: no reviewer, so the pattern is without an owner", at.scope);
     }
     let blank = if names.is_empty() { "" } else { " " };
     let _ = writeln!(out, "{pattern}{blank}{}", names.join(" "));
 }
 
-/// The pattern of a folder or document; none where a character of it means something there.
+/// Returns the pattern of a folder or document; `None` if the path contains special characters.
 fn pattern(scope: &Scope) -> Option<String> {
     let path = match scope {
         Scope::Folder(folder) => format!("/{folder}/"),
@@ -86,39 +89,41 @@ fn pattern(scope: &Scope) -> Option<String> {
     is_plain.then(|| path.replace(' ', "\\ ").replace('#', "\\#"))
 }
 
-/// What a `CODEOWNERS` file says in terms of scopes.
+/// The content of a `CODEOWNERS` file as scopes.
 #[derive(Debug, Default)]
 pub struct Imported {
     /// Scopes with their reviewers, in the order of the file.
     pub mapped: Vec<Mapped>,
-    /// Lines that say something else, in the order of the file.
+    /// Lines that cannot be expressed as a scope, in the order of the file.
     pub skipped: Vec<Skipped>,
 }
 
-/// A line that is a scope with reviewers.
+/// A line that was converted to a scope with reviewers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mapped {
-    /// Its line, from 1.
+    /// Line number, from 1.
     pub line: usize,
     /// The scope.
     pub scope: Scope,
-    /// Its reviewers.
+    /// The reviewers of the scope.
     pub reviewers: Vec<Principal>,
 }
 
-/// A line that is not mapped.
+/// A line that was not converted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Skipped {
-    /// Its line, from 1.
+    /// Line number, from 1.
     pub line: usize,
-    /// Its text.
+    /// Text of the line, or its scope if another line overrides it.
     pub text: String,
-    /// Why.
+    /// The reason, for people.
     pub why: String,
 }
 
-/// Reads a `CODEOWNERS` file. `handles` says who an owner such as `@org/legal` is. A line is mapped
-/// whole, or not at all.
+/// Reads a `CODEOWNERS` file.
+///
+/// `handles` are the principals of owners such as `@org/legal`. Each line is converted whole,
+/// or skipped.
 pub fn read(text: &str, handles: &BTreeMap<String, Vec<Principal>>) -> Imported {
     let mut found = Imported::default();
     for (n, text) in text.lines().enumerate() {
@@ -144,8 +149,10 @@ pub fn read(text: &str, handles: &BTreeMap<String, Vec<Principal>>) -> Imported 
 }
 
 impl Imported {
-    /// Leaves out lines that an export writes because there the last pattern decides: about the files
-    /// that the vault's stewards decide about anyway (STEW-10), with the reviewers of the vault.
+    /// Removes skipped lines that an export adds because in `CODEOWNERS` the last pattern decides.
+    ///
+    /// These lines assign the reviewers of the vault to the files that its stewards decide about
+    /// anyway (STEW-10).
     fn leave_own_files_out(&mut self) {
         let vault = self.mapped.iter().rev().find(|one| one.scope.kind() == ScopeKind::Vault);
         let Some(vault) = vault else { return };
@@ -162,9 +169,9 @@ impl Imported {
         });
     }
 
-    /// Leaves out what a later pattern for the same paths, or for more, overrides.
+    /// Skips lines that a later pattern for the same or more paths overrides.
     fn leave_overridden_out(&mut self) {
-        // From the last line on: what was seen is later.
+        // The lines are read from the last one, so that each known scope is of a later line.
         let mut later: BTreeMap<(ScopeKind, String), usize> = BTreeMap::new();
         let mut kept = Vec::new();
         for one in std::mem::take(&mut self.mapped).into_iter().rev() {
@@ -187,7 +194,7 @@ impl Imported {
     }
 }
 
-/// A scope, and those of paths that hold all of its paths.
+/// Returns the keys of a scope and of each scope whose paths include all of its paths.
 fn broader(scope: &Scope) -> Vec<(ScopeKind, String)> {
     let folded = scope.folded();
     let mut keys = vec![(scope.kind(), folded.clone()), (ScopeKind::Vault, String::new())];
@@ -221,12 +228,13 @@ fn mapped(
         }
     }
     match reviewers.is_empty() {
-        true => Err("it has no owner; here the stewards of a broader scope decide".to_owned()),
+        true => Err("the line names no owner; in ctx the stewards of a broader scope decide then"
+            .to_owned()),
         false => Ok((scope, reviewers)),
     }
 }
 
-/// The pattern and the owners of a line, without a comment behind them.
+/// Returns the pattern and the owners of a line, without a comment at its end.
 fn words(line: &str) -> Vec<String> {
     let mut words = vec![String::new()];
     let mut chars = line.chars();
@@ -252,7 +260,7 @@ fn words(line: &str) -> Vec<String> {
     words
 }
 
-/// The scope that has the paths of a pattern.
+/// Returns the scope with the paths of a pattern.
 fn scope(pattern: &str) -> Result<Scope, String> {
     if matches!(pattern, "*" | "**" | "/**" | "**/*") {
         return Ok(Scope::Vault);
@@ -260,7 +268,7 @@ fn scope(pattern: &str) -> Result<Scope, String> {
     let path =
         pattern.strip_suffix("/**").map_or(pattern.to_owned(), |folder| format!("{folder}/"));
     if path.contains(['*', '?', '[', ']', '\\', '!']) {
-        return Err("it is a pattern, and scopes are paths".to_owned());
+        return Err("it is a pattern, but scopes are paths".to_owned());
     }
     let inner = path.strip_suffix('/').unwrap_or(&path);
     if !inner.contains('/') {
@@ -291,7 +299,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_export_is_ordered_from_broad_to_narrow_and_says_what_it_lacks() {
+    fn export_orders_from_broad_to_narrow_and_names_the_rest_in_comments() {
         let text = "vault: [{principal: ana@x, role: reviewer}, {principal: Bo, role: reviewer}]\n\
                     folders:\n  n/a b: [{group: g, role: reviewer}]\n  n: [{principal: cy@x, role: editor}]\n  \
                     'n*': [{principal: cy@x, role: reviewer}]\n\
@@ -304,7 +312,7 @@ mod tests {
         # not expressed: tag #s: dee@x
         # not expressed: vault: no address: Bo
         * ana@x
-        # folder n/: no reviewer, so the pattern has no owner
+        # folder n/: no reviewer, so the pattern is without an owner
         /n/
         # not expressed: folder n*/
         /n/a\\ b/ cy@x eve@x
@@ -317,7 +325,7 @@ mod tests {
     }
 
     #[test]
-    fn an_import_maps_paths_and_reports_each_other_line() {
+    fn import_maps_paths_and_reports_every_other_line() {
         let text = "# owners\n\n* ana@x # all\n/nodes/legal/ lee@x @org/legal\n/nodes/a\\ b/ lee@x\n\
                     nodes/hr/** hr@x HR@X\n/nodes/x.md kim@x\n/packs/p.yml kim@x\n/stewards.yaml kim@x\n\
                     *.md kim@x\ndocs/ kim@x\nREADME.md kim@x\n/nodes/y/ @octocat\n/nodes/z/\n[Legal] lee@x\n\
@@ -340,20 +348,20 @@ mod tests {
         18 folder nodes/hr/: new@x
         6 folder nodes/hr/: line 18 comes later and matches the same paths
         9 /stewards.yaml kim@x: only the stewards of the vault decide about `stewards.yaml`
-        10 *.md kim@x: it is a pattern, and scopes are paths
+        10 *.md kim@x: it is a pattern, but scopes are paths
         11 docs/ kim@x: it matches this name in any folder; write `/docs/` for the one in the root
         12 README.md kim@x: it matches this name in any folder; write `/README.md` for the one in the root
         13 /nodes/y/ @octocat: `@octocat` is a handle; `--owner @octocat=ADDRESS` maps it
-        14 /nodes/z/: it has no owner; here the stewards of a broader scope decide
+        14 /nodes/z/: the line names no owner; in ctx the stewards of a broader scope decide then
         15 [Legal] lee@x: sections of GitLab are not mapped
-        16 !/nodes/q/ a@x: it is a pattern, and scopes are paths
+        16 !/nodes/q/ a@x: it is a pattern, but scopes are paths
         17 folder nodes/hr/old/: line 18 comes later and matches the same paths
         19 /nodes/v/ a:b@x: `a:b@x`: a principal holds no `:` and no control character, but found `:`
         ");
     }
 
     #[test]
-    fn what_is_exported_is_imported() {
+    fn import_reads_back_an_export() {
         let text = "vault: [{principal: ana@x, role: reviewer}]\nfolders: {n/b: [{principal: b@x, role: \
                     reviewer}], n: [{principal: c@x, role: reviewer}]}\n";
         let stewards = super::super::read(text).stewards.unwrap();

@@ -1,5 +1,5 @@
-//! Changes of `stewards.yaml` in place: one assignment more, with another role, or less. Comments,
-//! order and every other byte stay.
+//! Edits of `stewards.yaml` in place: one assignment is added, changed or removed. Comments, order
+//! and every other byte stay.
 
 use std::collections::BTreeMap;
 
@@ -10,10 +10,11 @@ use crate::values::yaml::edit::{
 };
 use crate::values::yaml::{self, Dialect, Node, Value, emit};
 
-/// The file with a role of someone at a scope; one that has it stays as it is.
+/// Returns the file with a role for a principal or group at a scope; unchanged if it is there.
 ///
 /// # Errors
-/// The file has a problem, defines no such group, or is spelled so that nothing can be put there.
+/// The file has a problem, does not define the group, or is spelled so that the edit would
+/// change more.
 pub fn assign(text: &str, scope: &Scope, who: &Who, role: Role) -> Result<String, String> {
     let stewards = sound(text)?;
     if let Who::Group(name) = who
@@ -28,7 +29,8 @@ pub fn assign(text: &str, scope: &Scope, who: &Who, role: Role) -> Result<String
     checked(text, &meant, |root| with(text, root, scope, who, role))
 }
 
-/// The file without an assignment. A scope without assignments goes too, with its comments.
+/// Returns the file without an assignment. A scope without assignments is removed with
+/// its comments.
 ///
 /// # Errors
 /// The file has a problem, does not have the assignment, or is spelled so that it cannot be removed
@@ -37,7 +39,7 @@ pub fn remove(text: &str, scope: &Scope, who: &Who) -> Result<String, String> {
     let stewards = sound(text)?;
     let mut meant = assignments(&stewards);
     if meant.remove(&key(scope, who)).is_none() {
-        return Err(format!("{who} has no role at {scope}"));
+        return Err(format!("{who} is not assigned to {scope}"));
     }
     checked(text, &meant, |root| without(text, root, scope, who))
 }
@@ -52,7 +54,7 @@ fn sound(text: &str) -> Result<Stewards, String> {
 
 type Key = (ScopeKind, String, bool, String);
 
-/// What an assignment is found by.
+/// Returns the key of an assignment.
 fn key(scope: &Scope, who: &Who) -> Key {
     let (is_group, name) = match who {
         Who::Principal(principal) => (false, principal.key().as_str().to_owned()),
@@ -68,13 +70,15 @@ fn assignments(stewards: &Stewards) -> BTreeMap<Key, Role> {
     stewards.scopes().flat_map(of).collect()
 }
 
-/// An edited text that says what is meant, and nothing else.
+/// Returns the edited text, if it contains exactly the assignments `meant` and is otherwise
+/// the same.
 fn checked(
     text: &str,
     meant: &BTreeMap<Key, Role>,
     edit: impl Fn(&Node) -> Result<Splice, NotExact>,
 ) -> Result<String, String> {
-    let refused = || "the assignment cannot be changed in it as it is spelled".to_owned();
+    let refused =
+        || "the file is spelled so that this change would alter other parts of it".to_owned();
     let root = yaml::parse(text, Dialect::Format).map_err(|why| why.to_string())?;
     let splice = edit(&root).map_err(|NotExact| refused())?;
     let new = spliced(text, vec![splice]).map_err(|NotExact| refused())?;
@@ -105,14 +109,14 @@ fn spelled(who: &Who, role: Role) -> String {
     }
 }
 
-/// The entry of the file for a kind of scope, by whichever word.
+/// Returns the entry of the file for a kind of scope, under any of its names.
 fn entry_of(root: &Node, kind: ScopeKind) -> Option<(usize, &(Node, Node))> {
     let entries = root.entries().unwrap_or_default().iter().enumerate();
     let mut found = entries.filter(|(_, (key, _))| kind_of(key) == Some(kind));
     found.next()
 }
 
-/// The entry of a scope within that of its kind.
+/// Returns the entry of a scope within that of its kind.
 fn scope_in<'n>(mapping: &'n Node, scope: &Scope) -> Option<(usize, &'n (Node, Node))> {
     let folded = scope.folded();
     let is_it =
@@ -121,7 +125,7 @@ fn scope_in<'n>(mapping: &'n Node, scope: &Scope) -> Option<(usize, &'n (Node, N
     entries.find(|(_, (key, _))| key.text().is_some_and(is_it))
 }
 
-/// The item of a list that assigns a role to someone.
+/// Returns the item of a list that assigns a role to a principal or group.
 fn item_of<'n>(list: &'n Node, who: &Who) -> Option<(usize, &'n Node)> {
     let is_it = |item: &Node| {
         let text = |key| item.get(key).and_then(Node::text);
@@ -165,7 +169,7 @@ fn with(text: &str, root: &Node, scope: &Scope, who: &Who, role: Role) -> Result
     }
 }
 
-/// A new kind of scope at the end of the file.
+/// Adds a new kind of scope at the end of the file.
 fn at_end(
     text: &str,
     root: &Node,
@@ -230,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn one_assignment_is_put_in_or_changed_and_the_rest_stays() {
+    fn assign_edits_one_assignment_and_keeps_the_rest() {
         for (before, scope, name, after) in [
             ("", "vault", "a@x", "vault:\n  - {principal: a@x, role: editor}\n"),
             (
@@ -301,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn one_assignment_is_removed_and_the_rest_stays() {
+    fn remove_deletes_one_assignment_and_keeps_the_rest() {
         for (before, scope, name, after) in [
             ("vault: [{principal: a, role: viewer}]\nversion: 1\n", "vault", "a", "version: 1\n"),
             (
@@ -347,14 +351,14 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_edited_is_left_to_people() {
+    fn edits_that_would_alter_other_parts_are_refused() {
         let refused =
             |text: &str| assign(text, &Scope::Vault, &who("a"), Role::Editor).unwrap_err();
         insta::assert_snapshot!(refused("valt: []\n"), @"stewards.yaml has a problem: line 1, column 1: unknown key `valt`");
-        insta::assert_snapshot!(refused("version: 1\n...\n"), @"the assignment cannot be changed in it as it is spelled");
+        insta::assert_snapshot!(refused("version: 1\n...\n"), @"the file is spelled so that this change would alter other parts of it");
         let none = assign("", &Scope::Vault, &who("group g"), Role::Editor).unwrap_err();
         insta::assert_snapshot!(none, @"no group has the name `g`; define it under `groups` first");
         let none = remove("", &of("folder n"), &who("a")).unwrap_err();
-        insta::assert_snapshot!(none, @"a has no role at folder n/");
+        insta::assert_snapshot!(none, @"a is not assigned to folder n/");
     }
 }

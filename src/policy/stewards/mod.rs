@@ -1,13 +1,13 @@
-//! Stewards: who may read, edit and approve which document (paper, sections 4.5.1 and 4.5.2;
-//! `spec/stewards.md`).
+//! Stewards: the principals who may read, edit and approve each document (paper, sections 4.5.1 and
+//! 4.5.2; `spec/stewards.md`).
 //!
-//! [`read()`] turns the text of `stewards.yaml` into [`Stewards`] or says what is wrong with it, each
-//! problem with its place. [`Stewards::resolve`] gives the one scope that decides about an artifact:
+//! [`read()`] turns the text of `stewards.yaml` into [`Stewards`], or reports every problem with
+//! its place. [`Stewards::resolve`] returns the one scope that decides about an artifact:
 //! resolution is total, deterministic, and does not depend on the order of the file. Nothing here
 //! writes; `edit` computes a new text of the file.
 //!
-//! A file with a problem has no stewards at all: an assignment that is left out would give a
-//! document to the stewards of a broader scope.
+//! If a file has any problem, all of its assignments are ignored: if only the faulty one were
+//! skipped, the stewards of a broader scope would decide about its documents.
 
 pub mod basis;
 pub mod codeowners;
@@ -32,14 +32,14 @@ pub use read::{MAX_ENTRIES, MAX_PROBLEMS, Reading, read};
 pub use resolve::{Holder, PassedOver, Resolution, Why};
 
 words! {
-    /// What a steward may do; each role may do what the lesser ones may.
+    /// The permissions of a steward; each role includes those of the lesser ones.
     #[derive(PartialOrd, Ord, Hash)]
     pub enum Role {
-        /// Reads.
+        /// May read.
         Viewer = "viewer",
-        /// Reads, edits and submits.
+        /// May read, edit and submit.
         Editor = "editor",
-        /// Reads, edits, submits, approves and rejects.
+        /// May read, edit, submit, approve and reject.
         Reviewer = "reviewer",
     }
 }
@@ -48,13 +48,13 @@ impl Role {
     /// Every role, the least first.
     pub const ALL: [Self; 3] = [Self::Viewer, Self::Editor, Self::Reviewer];
 
-    /// The role that a word names.
+    /// Parses a role; `None` if the word is not one.
     pub fn from_word(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|role| role.as_str() == word)
     }
 }
 
-/// What an assignment is bound to. The order is that of the priority.
+/// The artifacts that an assignment applies to. Scopes are ordered by priority.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Scope {
     /// One artifact.
@@ -68,7 +68,7 @@ pub enum Scope {
 }
 
 words! {
-    /// Which of the four a scope is.
+    /// The kind of a scope.
     #[derive(PartialOrd, Ord, Hash)]
     pub enum ScopeKind {
         /// One artifact.
@@ -86,7 +86,7 @@ impl ScopeKind {
     /// Every kind, in the order of the priority.
     pub const ALL: [Self; 4] = [Self::Document, Self::Folder, Self::Tag, Self::Vault];
 
-    /// The key of `stewards.yaml` under which such scopes are.
+    /// Returns the key of `stewards.yaml` that contains such scopes.
     pub fn key(self) -> &'static str {
         match self {
             Self::Document => "documents",
@@ -98,10 +98,10 @@ impl ScopeKind {
 }
 
 impl Scope {
-    /// Reads the key of a scope as `stewards.yaml` has it.
+    /// Parses the key of a scope as `stewards.yaml` spells it.
     ///
     /// # Errors
-    /// No scope of this kind has the name.
+    /// The name is not valid for a scope of this kind.
     pub fn parse(kind: ScopeKind, name: &str) -> Result<Self, ProblemKind> {
         match kind {
             ScopeKind::Document => read::document(name).map(Self::Document),
@@ -111,7 +111,7 @@ impl Scope {
         }
     }
 
-    /// Which of the four it is.
+    /// Returns the kind of the scope.
     pub fn kind(&self) -> ScopeKind {
         match self {
             Self::Document(_) => ScopeKind::Document,
@@ -121,8 +121,9 @@ impl Scope {
         }
     }
 
-    /// The key below that of its kind, as a writer spells it: the id, the folder with a final `/`,
-    /// the tag; none for the vault.
+    /// Returns the key below that of its kind, as a writer spells it.
+    ///
+    /// This is the id, the folder with a final `/`, or the tag; `None` for the vault.
     pub fn name(&self) -> Option<String> {
         match self {
             Self::Document(id) => Some(id.to_string()),
@@ -132,7 +133,7 @@ impl Scope {
         }
     }
 
-    /// The spelling under which scopes of one kind are compared.
+    /// Returns the folded spelling, which is compared between scopes of one kind.
     pub(crate) fn folded(&self) -> String {
         match self {
             Self::Document(id) => id.folded(),
@@ -143,7 +144,7 @@ impl Scope {
     }
 }
 
-/// `document nodes/a`, `folder nodes/legal/`, `tag #security`, `vault`.
+/// Writes a scope for people: `document nodes/a`, `folder nodes/legal/`, `tag #security`, `vault`.
 impl fmt::Display for Scope {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -155,7 +156,7 @@ impl fmt::Display for Scope {
     }
 }
 
-/// Who has a role: one principal, or each of a group.
+/// The holder of a role: one principal, or each member of a group.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Who {
     /// One principal, as the file spells it.
@@ -176,9 +177,9 @@ impl fmt::Display for Who {
 /// One line of a scope's list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Assignment {
-    /// Who.
+    /// The principal or group that is assigned.
     pub who: Who,
-    /// As what.
+    /// The role that it gets.
     pub role: Role,
     /// Line in the file, from 1.
     pub line: usize,
@@ -197,21 +198,21 @@ pub struct Stewardship {
     groups: BTreeMap<String, Role>,
 }
 
-/// What `review` says at one scope; what it does not say is for a broader scope to say.
+/// The settings of `review` at one scope; `None` leaves a setting to a broader scope.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ReviewEntry {
-    /// How many reviewers have to approve.
+    /// Number of reviewers who must approve.
     pub required: Option<u32>,
-    /// After how many days an approval is due again.
+    /// Number of days after which an approval is due again.
     pub max_age: Option<u64>,
 }
 
-/// What is required of a review of one artifact.
+/// The requirements of a review of one artifact.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReviewSettings {
-    /// How many reviewers have to approve: 1 or more.
+    /// Number of reviewers who must approve: 1 or more.
     pub required: u32,
-    /// After how many days an approval is due again; none where it never is.
+    /// Number of days after which an approval is due again; `None` if it never is.
     pub max_age: Option<u64>,
 }
 
@@ -246,7 +247,7 @@ impl<T> Default for Scoped<T> {
 }
 
 impl<T> Scoped<T> {
-    /// Puts a value at a scope, unless there is one.
+    /// Inserts a value at a scope, unless it already has one; returns true if it had none.
     fn put(&mut self, scope: &Scope, value: T) -> bool {
         let folded = scope.folded();
         let map = match scope.kind() {
@@ -264,8 +265,8 @@ impl<T> Scoped<T> {
         is_new
     }
 
-    /// The values in the order of their scopes: documents, folders, tags, vault, each by its folded
-    /// spelling.
+    /// Returns the values in the order of their scopes: documents, folders, tags, vault, each by
+    /// its folded spelling.
     fn iter(&self) -> impl Iterator<Item = &T> {
         let named = self.documents.values().chain(self.folders.values()).chain(self.tags.values());
         named.chain(&self.vault)
@@ -281,7 +282,7 @@ impl<T> Scoped<T> {
     }
 }
 
-/// The content of a `stewards.yaml` without a problem. The default has no stewards.
+/// The content of a `stewards.yaml` without a problem. The default is empty.
 #[derive(Clone, Debug, Default)]
 pub struct Stewards {
     scopes: Scoped<Stewardship>,
@@ -290,40 +291,41 @@ pub struct Stewards {
 }
 
 impl Stewards {
-    /// Every scope with its assignments: documents, folders, tags, the vault, each kind in byte order
-    /// of the folded spelling.
+    /// Returns every scope with its assignments: documents, folders, tags, the vault, each kind in
+    /// byte order of the folded spelling.
     pub fn scopes(&self) -> impl Iterator<Item = &Stewardship> {
         self.scopes.iter()
     }
 
-    /// What is assigned at exactly this scope.
+    /// Returns the assignments at exactly this scope.
     pub fn at(&self, scope: &Scope) -> Option<&Stewardship> {
         self.scopes.get(scope)
     }
 
-    /// The groups by name.
+    /// Returns the groups, by name.
     pub fn groups(&self) -> impl Iterator<Item = (&str, &Group)> {
         self.groups.iter().map(|(name, group)| (name.as_str(), group))
     }
 
-    /// What `review` says at each scope that it names, in the order of [`Stewards::scopes`].
+    /// Returns the settings of each scope that `review` names, in the order of
+    /// [`Stewards::scopes`].
     pub fn review_entries(&self) -> impl Iterator<Item = &(Scope, ReviewEntry)> {
         self.review.iter()
     }
 
-    /// Whether no scope has a steward.
+    /// Returns true if no scope has a steward.
     pub fn is_empty(&self) -> bool {
         self.scopes.iter().next().is_none()
     }
 }
 
 impl Group {
-    /// Whether a principal is a member.
+    /// Returns true if a principal is a member.
     pub fn has(&self, principal: &PrincipalKey) -> bool {
         self.keys.contains_key(principal)
     }
 
-    /// Adds a member; gives the place of an equal one back.
+    /// Adds a member; returns the line of an equal one, if any.
     fn add(&mut self, member: Principal, line: usize) -> Option<usize> {
         let before = self.keys.insert(member.key(), line);
         self.members.push(member);

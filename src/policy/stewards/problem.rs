@@ -1,84 +1,84 @@
-//! What is wrong with a `stewards.yaml`: a place, a stable code, a sentence, a way out.
+//! The problems of a `stewards.yaml`, each with a place, a stable code, a message and a hint.
 
 use crate::text::document::validate::{Problem, Severity};
 use crate::values::model::hint::Hint;
 use crate::values::model::id::IdError;
 use crate::values::model::principal::PrincipalError;
 
-/// One thing that is wrong with a `stewards.yaml`.
+/// A problem of a `stewards.yaml`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StewardsProblem {
     /// Line from 1.
     pub line: usize,
     /// Column from 1.
     pub column: usize,
-    /// What it is.
+    /// The kind of problem.
     pub kind: ProblemKind,
 }
 
-/// Which rule of `stewards.yaml` a file breaks.
+/// The rule of `stewards.yaml` that a file breaks.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ProblemKind {
     /// The file is not YAML of the dialect.
     #[error("{0}")]
     Yaml(String),
-    /// A key that is not known at its place.
+    /// An unknown key.
     #[error("unknown key `{}`", .found.escape_debug())]
     Key {
         /// The key.
         found: String,
-        /// The key that was probably meant.
+        /// The known key with the nearest spelling.
         near: Option<&'static str>,
-        /// The keys of this place.
+        /// The keys that are allowed here.
         known: &'static [&'static str],
     },
-    /// A value of another kind than the key has, or none where one is needed.
+    /// A value of another kind than its key requires, or a missing value.
     #[error("expected {0}")]
     Value(String),
-    /// A word that is no role.
+    /// A word that is not a role.
     #[error("unknown role `{}`", .found.escape_debug())]
     Role {
         /// The word.
         found: String,
-        /// The role that was probably meant.
+        /// The role with the nearest spelling.
         near: Option<&'static str>,
     },
-    /// A name that no principal can have.
+    /// A name that a principal cannot have.
     #[error("{0}")]
     Principal(PrincipalError),
-    /// A folder, tag or id that no document can have.
+    /// A folder, tag or id that a document cannot have.
     #[error("`{}` is not {what}: {why}", .found.escape_debug())]
     Scope {
-        /// The text.
+        /// The text that was found.
         found: String,
-        /// What was expected.
+        /// The kind of name that was expected, with its article.
         what: &'static str,
-        /// Why it is not.
+        /// The reason for which the text is not valid.
         why: String,
-        /// What was probably meant.
+        /// The text that was probably meant.
         near: Option<String>,
     },
     /// A scope that only the stewards of the vault decide about.
     #[error("only the stewards of the vault decide about `{0}`")]
     VaultOnly(String),
-    /// A scope, a principal or a group that stands twice at one place.
-    #[error("`{}` is there twice, first in line {first}", .what.escape_debug())]
+    /// A scope, a principal or a group that is repeated at one place.
+    #[error("`{}` is repeated, first in line {first}", .what.escape_debug())]
     Twice {
-        /// It.
+        /// The text that is repeated.
         what: String,
-        /// The line of the first.
+        /// Line of the first occurrence, from 1.
         first: usize,
     },
     /// A group that the file does not define.
     #[error("no group has the name `{}`", .found.escape_debug())]
     Group {
-        /// The name.
+        /// The name that was found.
         found: String,
-        /// The group that was probably meant.
+        /// The group with the nearest spelling.
         near: Option<String>,
     },
-    /// More than is read.
+    /// A file, or a part of it, that exceeds a limit.
     #[error("{0}")]
     Limit(String),
 }
@@ -112,7 +112,7 @@ impl StewardsProblem {
         }
     }
 
-    /// How to mend it.
+    /// Returns a hint for fixing it.
     pub fn hint(&self) -> Hint {
         let meant = |word: &str| Hint::from(format!("did you mean `{word}`?"));
         match &self.kind {
@@ -128,10 +128,10 @@ impl StewardsProblem {
             ProblemKind::Group { .. } => "define it under `groups`".into(),
             ProblemKind::Principal(why) => match why.near() {
                 Some(near) => meant(near.as_str()),
-                None => "write the address by which the principal acts".into(),
+                None => "write the address that the principal uses in ctx".into(),
             },
             ProblemKind::VaultOnly(_) => "remove the entry, and assign roles under `vault`".into(),
-            ProblemKind::Twice { .. } => "join both, or remove one".into(),
+            ProblemKind::Twice { .. } => "merge the two entries, or remove one".into(),
             ProblemKind::Limit(_) => "assign roles to folders, tags and groups instead".into(),
             ProblemKind::Yaml(_) | ProblemKind::Value(_) | ProblemKind::Scope { .. } => {
                 "fix the line; spec/stewards.md lists the keys".into()
@@ -147,13 +147,13 @@ impl std::fmt::Display for StewardsProblem {
 }
 
 impl ProblemKind {
-    /// The problem of a text that is no id.
+    /// Returns the problem of a text that is not an id.
     pub(super) fn of_id(found: &str, what: &'static str, why: &IdError) -> Self {
         Self::Scope { found: found.to_owned(), what, why: why.to_string(), near: None }
     }
 }
 
-/// A file with a problem has no stewards, so that none is published.
+/// The problem has severity `Error`, so that a file with a problem is not published.
 impl From<&StewardsProblem> for Problem {
     fn from(problem: &StewardsProblem) -> Self {
         Self {

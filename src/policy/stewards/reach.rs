@@ -1,30 +1,31 @@
-//! Whether what is submitted at a scope can ever be approved there: by enough reviewers beside the
-//! principal who submits it (STEW-18).
+//! Detects scopes whose submissions can never be approved, because there are not enough reviewers
+//! besides the submitter (STEW-18).
 
 use std::fmt;
 
 use super::{ReviewEntry, Role, Scope, Scoped, Stewards};
 use crate::values::text_util::count;
 
-/// A scope at which no submission of any principal could be approved.
+/// A scope at which no submission by any principal could be approved.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stuck {
     /// The scope.
     pub scope: Scope,
-    /// The scope whose stewards decide there, where that is another one; none where the whole vault has
-    /// no steward.
+    /// The scope whose stewards decide there, if it is another one; `None` if the scope itself
+    /// decides, or if even the vault is without stewards.
     pub decides: Option<Scope>,
-    /// How many approvals are required.
+    /// Number of approvals that are required.
     pub required: u32,
-    /// How many reviewers decide.
+    /// Number of reviewers who may decide.
     pub reviewers: usize,
-    /// How many principals may submit; reviewers are among them.
+    /// Number of principals who may submit, including the reviewers.
     pub editors: usize,
 }
 
 impl Stewards {
-    /// The scopes, of those that the file names, at which nothing could be approved; each kind in the
-    /// order of [`Stewards::scopes`], those with stewards first.
+    /// Returns the scopes of the file at which nothing could be approved.
+    ///
+    /// Scopes with stewards come first, each kind in the order of [`Stewards::scopes`].
     pub fn stuck(&self) -> Vec<Stuck> {
         let assigned = self.scopes().map(|assigned| &assigned.scope);
         let entries = self.review_entries().map(|(scope, _)| scope);
@@ -32,7 +33,8 @@ impl Stewards {
         assigned.chain(entries).filter_map(|scope| self.stuck_at(scope)).collect()
     }
 
-    /// The same of one scope, by its own settings or those of the scopes above it.
+    /// Returns the scope if nothing could be approved there, by its own settings or those of the
+    /// scopes above it.
     pub fn stuck_at(&self, scope: &Scope) -> Option<Stuck> {
         let deciding = self.scopes.nearest(scope, |_| true);
         let holders = deciding.map(|deciding| self.holders(deciding)).unwrap_or_default();
@@ -41,7 +43,7 @@ impl Stewards {
         let has = |(_, entry): &(Scope, ReviewEntry)| entry.required.is_some();
         let required = self.review.nearest(scope, has).and_then(|(_, entry)| entry.required);
         let required = required.unwrap_or(1);
-        // An editor who is no reviewer leaves all reviewers to approve.
+        // If an editor who is not a reviewer submits, all reviewers may approve.
         let left = if editors > reviewers { reviewers } else { reviewers.saturating_sub(1) };
         let decides = deciding.map(|deciding| deciding.scope.clone());
         let decides =
@@ -53,8 +55,9 @@ impl Stewards {
 }
 
 impl<T> Scoped<T> {
-    /// The value of a scope, or of the next one above it, that counts. Of a document these are its
-    /// folders; what tags say of it is not known.
+    /// Returns the value of a scope, or of the next scope above it, that satisfies `counts`.
+    ///
+    /// The scopes above a document are its folders and the vault; its tags are unknown here.
     fn nearest(&self, scope: &Scope, counts: impl Fn(&T) -> bool) -> Option<&T> {
         let own = self.get(scope).filter(|value| counts(value));
         let above = || {
@@ -84,12 +87,12 @@ impl fmt::Display for Stuck {
         }
         let required = count(*required as usize, "approval");
         match (*reviewers, *editors) {
-            (0, 0) => f.write_str(" has no editor and no reviewer"),
-            (0, _) => f.write_str(" has no reviewer"),
+            (0, 0) => f.write_str(" lacks editors and reviewers"),
+            (0, _) => f.write_str(" lacks a reviewer"),
             (1, 1) if self.required == 1 => {
                 f.write_str(" has one reviewer and no other editor who submits")
             }
-            // With another editor it would not be stuck.
+            // With another editor the scope would not be stuck.
             (reviewers, _) if reviewers as u64 >= u64::from(self.required) => write!(
                 f,
                 " requires {required}, and has {reviewers} reviewers and no other editor who submits"
@@ -116,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn enough_reviewers_beside_an_editor_are_not_stuck() {
+    fn scopes_with_enough_reviewers_besides_an_editor_are_not_stuck() {
         for more in ["", "review: {vault: {required: 2}}\n"] {
             assert_eq!(stuck(&format!("{VAULT}{more}")), "");
         }
@@ -128,24 +131,24 @@ mod tests {
     }
 
     #[test]
-    fn each_scope_that_lacks_reviewers_or_editors_is_named() {
+    fn stuck_scopes_lack_reviewers_or_editors() {
         let text = "vault: [{principal: a, role: reviewer}, {principal: b, role: reviewer}]\n\
             folders: {n/law: [{principal: a, role: editor}], n/seen: [{principal: a, role: viewer}]}\n\
             tags: {s: [{principal: a, role: reviewer}]}\n\
             review: {vault: {required: 2}, folders: {n: {required: 3}}, documents: {n/law/x: {required: 1}}}\n";
         insta::assert_snapshot!(stuck(text), @"
-        folder n/law/ has no reviewer
-        folder n/seen/ has no editor and no reviewer
+        folder n/law/ lacks a reviewer
+        folder n/seen/ lacks editors and reviewers
         tag #s requires 2 approvals, and has 1 reviewer
         vault requires 2 approvals, and has 2 reviewers and no other editor who submits
-        document n/law/x, where the stewards of folder n/law/ decide, has no reviewer
+        document n/law/x, where the stewards of folder n/law/ decide, lacks a reviewer
         folder n/, where the stewards of vault decide, requires 3 approvals, and has 2 reviewers
         ");
         let alone = "vault: [{principal: a, role: reviewer}]\n";
         assert_eq!(stuck(alone), "vault has one reviewer and no other editor who submits");
         assert_eq!(
             stuck("folders: {n: [{principal: a, role: editor}]}\n"),
-            "folder n/ has no reviewer"
+            "folder n/ lacks a reviewer"
         );
     }
 }

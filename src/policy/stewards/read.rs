@@ -1,4 +1,5 @@
-//! The text of `stewards.yaml`, read with limits; every problem is found, none stops the reading.
+//! Reading of the text of `stewards.yaml`, with limits. A problem does not stop the reading, so
+//! that every problem is found.
 
 use super::{
     Assignment, Group, ProblemKind, ReviewEntry, Role, Scope, ScopeKind, Stewards, StewardsProblem,
@@ -14,16 +15,16 @@ use crate::values::text_util::Nearest;
 use crate::values::yaml::{self, Dialect, Node};
 use std::collections::{BTreeMap, HashMap};
 
-/// The most assignments, members of groups and review entries of a file together.
+/// Maximum number of assignments, members of groups and review entries of a file together.
 pub const MAX_ENTRIES: usize = 10_000;
 
-/// The most problems that are reported of a file.
+/// Maximum number of problems that are reported for a file.
 pub const MAX_PROBLEMS: usize = 100;
 
-/// The longest name of a group, in bytes.
+/// Maximum length of the name of a group, in bytes.
 const MAX_GROUP_BYTES: usize = 200;
 
-/// The most reviewers that `required` can ask for.
+/// Maximum of `required`.
 const MAX_REQUIRED: u64 = 100;
 
 const KEYS: &[&str] =
@@ -32,16 +33,16 @@ const REVIEW_KEYS: &[&str] = &["vault", "nest", "data_room", "folders", "tags", 
 const STEWARD_KEYS: &[&str] = &["principal", "email", "group", "role"];
 const SETTING_KEYS: &[&str] = &["required", "max_age"];
 
-/// What came of reading a `stewards.yaml`.
+/// The result of reading a `stewards.yaml`.
 #[derive(Debug)]
 pub struct Reading {
-    /// The stewards, if nothing is wrong with the file.
+    /// The stewards; `None` if there are problems.
     pub stewards: Option<Stewards>,
-    /// What is wrong, in the order of the file; at most [`MAX_PROBLEMS`].
+    /// The problems in the order of the file; at most [`MAX_PROBLEMS`].
     pub problems: Vec<StewardsProblem>,
 }
 
-/// Reads the text of a `stewards.yaml`. An empty one has no stewards.
+/// Reads the text of a `stewards.yaml`. An empty text is valid.
 pub fn read(text: &str) -> Reading {
     let mut reader = Reader::default();
     match root(text) {
@@ -57,7 +58,8 @@ pub fn read(text: &str) -> Reading {
 fn root(text: &str) -> Result<Node, StewardsProblem> {
     let at = |line, column, kind| StewardsProblem { line, column, kind };
     if text.len() > limit::STEWARDS {
-        let message = format!("the file has at most 1 MiB, but this one has {} bytes", text.len());
+        let message =
+            format!("a stewards.yaml has at most 1 MiB, but this one has {} bytes", text.len());
         return Err(at(1, 1, ProblemKind::Limit(message)));
     }
     yaml::parse(text, Dialect::Format)
@@ -70,15 +72,15 @@ struct Reader {
     problems: Vec<StewardsProblem>,
     near: Nearest,
     entries: usize,
-    /// Whether `review` is read.
+    /// True while `review` is read.
     is_review: bool,
-    /// The line of each scope of the roles, and of `review`.
+    /// The line of each scope, separately for roles and for `review`.
     lines: HashMap<(bool, ScopeKind, String), usize>,
 }
 
 impl Reader {
     fn problem(&mut self, node: &Node, kind: ProblemKind) {
-        // More than is reported is kept, so that the first ones of the file are.
+        // More problems are kept than are reported: they are sorted by line later.
         if self.problems.len() <= MAX_ENTRIES {
             let (line, column) = (node.line, node.column);
             self.problems.push(StewardsProblem { line, column, kind });
@@ -96,7 +98,7 @@ impl Reader {
         self.problem(key, ProblemKind::Key { found, near, known });
     }
 
-    /// The entries of a mapping; none of no value.
+    /// Returns the entries of a mapping; empty if the value is missing.
     fn entries<'n>(&mut self, node: &'n Node) -> &'n [(Node, Node)] {
         match node.entries() {
             Some(entries) => entries,
@@ -109,7 +111,7 @@ impl Reader {
         }
     }
 
-    /// Counts one more entry of the file; whether it is still read.
+    /// Counts one more entry of the file; returns true while the limit is not exceeded.
     fn count(&mut self, node: &Node) -> bool {
         self.entries += 1;
         if self.entries == MAX_ENTRIES + 1 {
@@ -121,14 +123,14 @@ impl Reader {
 
     fn file(&mut self, root: &Node) {
         let entries = self.entries(root);
-        // Assignments name groups, wherever these are in the file.
+        // Assignments may name groups that the file defines later.
         if let Some(groups) = root.get("groups") {
             self.groups(groups);
         }
         for (key, value) in entries {
             match key.text().unwrap_or_default() {
                 "version" if value.number() != Some(1) => {
-                    self.expected(value, "version 1, which this program reads");
+                    self.expected(value, "version 1, the only one that this program reads");
                 }
                 "version" | "groups" => {}
                 "review" => self.review(value),
@@ -165,7 +167,7 @@ impl Reader {
         }
     }
 
-    /// The items of a list that has some.
+    /// Returns the items of a list, which must not be empty.
     fn items<'n>(&mut self, node: &'n Node, what: &str) -> &'n [Node] {
         let items = node.items().unwrap_or_default();
         if items.is_empty() {
@@ -214,7 +216,7 @@ impl Reader {
         }
     }
 
-    /// Whether a scope is read for the first time; reports it otherwise.
+    /// Returns true if a scope is read for the first time; reports a problem otherwise.
     fn is_first(&mut self, node: &Node, scope: &Scope) -> bool {
         let name = (self.is_review, scope.kind(), scope.folded());
         match self.lines.insert(name, node.line) {
@@ -259,7 +261,7 @@ impl Reader {
         self.stewards.scopes.put(scope, stewardship);
     }
 
-    /// One `{principal: ..., role: ...}`.
+    /// Reads one `{principal: ..., role: ...}`.
     fn assignment(&mut self, node: &Node) -> Option<(Who, Role)> {
         if node.entries().is_none() {
             self.expected(node, "`{principal: ..., role: ...}`");
@@ -353,7 +355,7 @@ impl Reader {
     }
 }
 
-/// The scopes that a key of the file, or of its `review`, is about.
+/// Returns the kind of the scopes under a key of the file, or of its `review`.
 pub(super) fn kind_of(key: &Node) -> Option<ScopeKind> {
     match key.text().unwrap_or_default() {
         "vault" | "nest" | "data_room" => Some(ScopeKind::Vault),
@@ -364,17 +366,17 @@ pub(super) fn kind_of(key: &Node) -> Option<ScopeKind> {
     }
 }
 
-/// The id of a document or governance file.
+/// Parses the id of a document or governance file.
 pub(super) fn document(text: &str) -> Result<DocumentId, ProblemKind> {
     let what = "the id of a document";
     let id: DocumentId = text.parse().map_err(|why| ProblemKind::of_id(text, what, &why))?;
     if id.is_rule() {
         return Err(ProblemKind::VaultOnly(text.to_owned()));
     }
-    // A file `a.md.md` has such an id; for every other reader of the file it is a slip.
+    // A file `a.md.md` has such an id, but in `stewards.yaml` the ending is usually a mistake.
     if let Some(stem) = text.strip_suffix(ENDING).filter(|_| text != CONTEXT) {
         let (found, near) = (text.to_owned(), Some(stem.to_owned()));
-        let why = "an id is without `.md`".to_owned();
+        let why = "an id does not end with `.md`".to_owned();
         return Err(ProblemKind::Scope { found, what, why, near });
     }
     match id.unfit() {
@@ -383,7 +385,7 @@ pub(super) fn document(text: &str) -> Result<DocumentId, ProblemKind> {
     }
 }
 
-/// A folder, with or without a final `/`.
+/// Parses a folder, with or without a final `/`.
 pub(super) fn folder(text: &str) -> Result<String, ProblemKind> {
     let what = "a folder";
     let name = text.strip_suffix('/').unwrap_or(text);
@@ -397,7 +399,7 @@ pub(super) fn folder(text: &str) -> Result<String, ProblemKind> {
     }
 }
 
-/// A tag, with or without a leading `#`.
+/// Parses a tag, with or without a leading `#`.
 pub(super) fn tag(text: &str) -> Result<Tag, ProblemKind> {
     let name = text.strip_prefix('#').unwrap_or(text);
     Tag::plain(name).map_err(|why| ProblemKind::Scope {

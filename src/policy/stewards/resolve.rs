@@ -1,5 +1,6 @@
-//! Which scope decides about an artifact: the first with a steward, of the document, its folders
-//! from the longest, its tags in byte order, the vault (`spec/stewards.md`, section 3).
+//! Resolution of the scope that decides about an artifact: the first with a steward, of the
+//! document, its folders from the longest, its tags in byte order, the vault (`spec/stewards.md`,
+//! section 3).
 
 use std::collections::BTreeMap;
 
@@ -12,14 +13,14 @@ use crate::values::model::id::DocumentId;
 use crate::values::model::principal::{Principal, PrincipalKey};
 use crate::values::model::tag::Tag;
 
-/// The scope that decides about an artifact, and what else was looked at.
+/// The scope that decides about an artifact, and the others that concern it.
 #[derive(Clone, Debug)]
 pub struct Resolution<'s> {
-    /// The scope that matched, with its assignments; none where not even the vault has a steward.
+    /// The scope that decides, with its assignments; `None` if not even the vault has a steward.
     pub matched: Option<&'s Stewardship>,
-    /// The others that concern the artifact, in the order of their priority.
+    /// The other scopes that concern the artifact, in the order of their priority.
     pub passed_over: Vec<PassedOver>,
-    /// What is required of a review.
+    /// The requirements of a review.
     pub review: ReviewSettings,
     stewards: &'s Stewards,
 }
@@ -29,50 +30,51 @@ pub struct Resolution<'s> {
 pub struct PassedOver {
     /// The scope.
     pub scope: Scope,
-    /// Why it does not decide.
+    /// The reason for which it does not decide.
     pub why: Why,
 }
 
 words! {
-    /// Why a scope does not decide.
+    /// The reason for which a scope does not decide.
     pub enum Why {
-        /// No steward is assigned to it.
+        /// The scope is without stewards.
         Unassigned = "unassigned",
-        /// It has stewards, and another scope comes before it.
+        /// The scope has stewards, but another scope comes before it.
         Later = "later",
-        /// It has stewards, and `stewards.yaml` and the configuration are decided about by the vault's.
+        /// The scope has stewards, but only those of the vault decide about `stewards.yaml` and
+        /// the configuration.
         VaultOnly = "vault-only",
     }
 }
 
-/// A principal with the role that they have at a scope.
+/// A principal with their role at a scope.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Holder<'s> {
-    /// The principal, as the assignment or group spells it that gives the role.
+    /// The principal, as the assignment or group with this role spells the name.
     pub principal: &'s Principal,
-    /// The greatest role that the scope gives.
+    /// The greatest role of the principal at the scope.
     pub role: Role,
-    /// The group that gives this role; none where the scope names the principal.
+    /// The group with this role; `None` if the scope names the principal.
     pub group: Option<&'s str>,
 }
 
 impl<'s> Resolution<'s> {
-    /// The role of a principal.
+    /// Returns the role of a principal.
     pub fn role_of(&self, principal: &PrincipalKey) -> Option<Role> {
         self.stewards.role_in(self.matched?, principal)
     }
 
-    /// Every principal with a role, the greatest roles first, then by the folded name.
+    /// Returns every principal with a role, the greatest roles first, then by the folded name.
     pub fn holders(&self) -> Vec<Holder<'s>> {
         self.matched.map(|matched| self.stewards.holders(matched)).unwrap_or_default()
     }
 }
 
-/// No more reviewers are named: a text must not weigh less than its provenance.
+/// Maximum number of reviewers that are named, to keep the provenance shorter than the text.
 const MOST_NAMED: usize = 10;
 
 impl Stewardship {
-    /// What goes with a text that the scope decides about.
+    /// Returns the scope and its reviewers in short, as provenance of a text.
     fn deciding(&self) -> Deciding {
         let all = self.assignments.iter().filter(|one| one.role == Role::Reviewer);
         let more = all.clone().count().saturating_sub(MOST_NAMED) as u64;
@@ -82,18 +84,19 @@ impl Stewardship {
 }
 
 impl Stewards {
-    /// The scope that decides about an artifact and its reviewers, in short.
+    /// Returns the scope that decides about an artifact and its reviewers, in short.
     pub fn deciding(&self, id: &DocumentId, tags: &[Tag]) -> Option<Deciding> {
         self.scope_of(id, tags).map(Stewardship::deciding)
     }
 
-    /// The scope that decides about an artifact: its document with these tags, or a governance file.
-    /// The first scope with a steward does; those of broader scopes are not added.
+    /// Returns the scope that decides about a document with these tags, or a governance file.
+    ///
+    /// This is the first scope with a steward; those of broader scopes are not added.
     pub fn scope_of(&self, id: &DocumentId, tags: &[Tag]) -> Option<&Stewardship> {
         self.scopes.first(id, tags, |_| true)
     }
 
-    /// The same with everything that was looked at.
+    /// Returns the scope that decides about an artifact, with the other scopes that concern it.
     pub fn resolve(&self, id: &DocumentId, tags: &[Tag]) -> Resolution<'_> {
         let matched = self.scope_of(id, tags);
         let is_matched = |scope: &Scope| {
@@ -117,12 +120,12 @@ impl Stewards {
         Resolution { matched, passed_over, review: self.review_of(id, tags), stewards: self }
     }
 
-    /// The role that a principal has for an artifact.
+    /// Returns the role of a principal for an artifact.
     pub fn role_of(&self, principal: &PrincipalKey, id: &DocumentId, tags: &[Tag]) -> Option<Role> {
         self.role_in(self.scope_of(id, tags)?, principal)
     }
 
-    /// What is required of a review of an artifact. Each of the settings is resolved by itself.
+    /// Returns the requirements of a review of an artifact. Each setting is resolved by itself.
     pub fn review_of(&self, id: &DocumentId, tags: &[Tag]) -> ReviewSettings {
         let first = |has: fn(&ReviewEntry) -> bool| {
             self.review.first(id, tags, |(_, entry)| has(entry)).map(|(_, entry)| *entry)
@@ -132,12 +135,12 @@ impl Stewards {
         ReviewSettings { required: required.unwrap_or(1), max_age }
     }
 
-    /// Whether any role or setting may depend on the tags of a text.
+    /// Returns true if a role or setting may depend on the tags of a text.
     pub fn depend_on_tags(&self) -> bool {
         !self.scopes.tags.is_empty() || !self.review.tags.is_empty()
     }
 
-    /// The greatest role that a scope gives to a principal, by name or in a group.
+    /// Returns the greatest role of a principal at a scope, by name or in a group.
     pub fn role_in(&self, scope: &Stewardship, principal: &PrincipalKey) -> Option<Role> {
         let is_member =
             |name: &str| self.groups.get(name).is_some_and(|group| group.has(principal));
@@ -146,18 +149,20 @@ impl Stewards {
         scope.named.get(principal).copied().max(by_group)
     }
 
-    /// Returns true if a principal has at least this role at every scope, and the vault is one.
+    /// Returns true if a principal has at least this role at every scope, and the vault
+    /// has stewards.
     pub(crate) fn has_everywhere(&self, principal: &PrincipalKey, needed: Role) -> bool {
         let has_role = |at: &Stewardship| self.role_in(at, principal) >= Some(needed);
         self.at(&Scope::Vault).is_some() && self.scopes().all(has_role)
     }
 
-    /// Every principal with a role at a scope, the greatest roles first, then by the folded name.
+    /// Returns every principal with a role at a scope, the greatest roles first, then by the
+    /// folded name.
     pub fn holders<'s>(&'s self, scope: &'s Stewardship) -> Vec<Holder<'s>> {
         let mut found: BTreeMap<PrincipalKey, Holder<'s>> = BTreeMap::new();
         let mut add = |holder: Holder<'s>| {
             let held = found.entry(holder.principal.key()).or_insert_with(|| holder.clone());
-            // Of equal roles the one by name is shown, else that of the first group.
+            // Of equal roles the one by name is shown, otherwise that of the first group.
             let rank = |holder: &Holder<'s>| (holder.role, std::cmp::Reverse(holder.group));
             if rank(&holder) > rank(held) {
                 *held = holder;
@@ -181,12 +186,12 @@ impl Stewards {
 }
 
 impl<T> Scoped<T> {
-    /// The value of the first scope that concerns an artifact and whose value counts.
+    /// Returns the value of the first scope that concerns an artifact and satisfies `counts`.
     fn first(&self, id: &DocumentId, tags: &[Tag], counts: impl Fn(&T) -> bool) -> Option<&T> {
         let vault = || self.vault.as_ref().filter(|value| counts(value));
         let has_parts =
             !(self.documents.is_empty() && self.folders.is_empty() && self.tags.is_empty());
-        // Stewards of a part must not decide who may approve.
+        // Stewards of a part of the vault must not decide who may approve.
         if id.is_rule() || !has_parts {
             return vault();
         }
@@ -212,7 +217,7 @@ impl<T> Scoped<T> {
     }
 }
 
-/// Every scope that concerns an artifact, in the order of their priority.
+/// Returns every scope that concerns an artifact, in the order of their priority.
 fn candidates(id: &DocumentId, tags: &[Tag]) -> Vec<Scope> {
     let mut scopes = vec![Scope::Document(id.clone())];
     scopes.extend(id.with_folders().skip(1).map(|folder| Scope::Folder(folder.to_owned())));
@@ -247,7 +252,7 @@ mod tests {
     const IDS: [&str; 8] =
         ["n/a/x", "n/a/y", "n/y", "n/b/c/d", "m", "packs/p.yml", "CONTEXT.md", "stewards.yaml"];
 
-    /// The assignments as lines of a file, in this order of scopes and of items.
+    /// Returns the assignments as lines of a file, in this order of scopes and of items.
     fn spelled(lines: &[(&str, Vec<(usize, usize)>)]) -> String {
         let mut kinds: Vec<&str> = Vec::new();
         for (scope, _) in lines {
@@ -273,7 +278,7 @@ mod tests {
         text
     }
 
-    /// The same by looking at each line of the file.
+    /// Returns the expected holders by looking at each line of the file.
     fn naive(lines: &[(&str, Vec<(usize, usize)>)], id: &str, tags: &[Tag]) -> Vec<(String, Role)> {
         let rank = |scope: &str| -> Option<(u8, usize, String)> {
             let (kind, name) = scope.split_once(' ').unwrap_or((scope, ""));
@@ -303,7 +308,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn resolution_is_that_of_each_line_and_does_not_depend_on_their_order(
+        fn resolution_matches_a_naive_search_and_ignores_the_order_of_lines(
             (lines, shuffled) in proptest::sample::subsequence(SCOPES.to_vec(), 0..=SCOPES.len())
                 .prop_flat_map(|scopes| {
                     let people = proptest::sample::subsequence(vec![0_usize, 1, 2, 3], 1..=4);
@@ -346,7 +351,7 @@ mod tests {
     }
 
     #[test]
-    fn every_scope_that_was_looked_at_is_explained() {
+    fn resolution_explains_every_scope_that_concerns_an_artifact() {
         let text = "vault: [{principal: a, role: reviewer}]\nfolders: {n: [{principal: b, role: \
                     editor}], .context: [{principal: b, role: editor}]}\ntags: {s: [{principal: c, \
                     role: editor}]}\n";
