@@ -1152,7 +1152,7 @@ fn an_approval_that_lapsed_is_said_before_the_decision() {
     by(&place, "kim", "approve stewards.yaml").ok();
     let shown = by(&place, "bo", "review show nodes/a").ok();
     assert!(
-        shown.stderr.contains("it cannot be approved: `lee@x.com` is no steward"),
+        shown.stderr.contains("it cannot be approved: `lee@x.com` is not a steward"),
         "{}",
         shown.whole()
     );

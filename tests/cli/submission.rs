@@ -302,7 +302,7 @@ fn an_access_review_lists_roles_acts_and_lapsed_approvals() {
     bo@example.com   approve-in-part at 2026-11-21T10:00:08.000Z  no role
     kim@example.com  approval at 2026-11-21T10:00:09.000Z         reviewer of vault
     lee@example.com  no recorded act                              reviewer of vault
-    lapsed: v2 of nodes/a: `bo@example.com` is no steward of vault, but reviewer is needed
+    lapsed: v2 of nodes/a: `bo@example.com` is not a steward of vault, but reviewer is needed
     -- stderr
     ");
     let json = place.ctx("owners --access-review --json").ok().json("ctx.owners.access");

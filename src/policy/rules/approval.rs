@@ -1,4 +1,4 @@
-//! Who submitted and who approved a version, read from the entries of its history.
+//! The submitter and the approvers of a version, read from the entries of its history.
 
 use super::track::{decision, fields_of};
 use crate::files::vault::files::Files;
@@ -13,41 +13,42 @@ use crate::values::model::timestamp::Timestamp;
 /// The review of a version that was published or retired by an approval (`spec/review.md`, REV-20).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reviewed {
-    /// The version that was submitted; of the target of a move, whose submission is in the history
-    /// of its source, its first version.
+    /// The version that was submitted. For the target of a move, its first version: the submission
+    /// is in the history of the source.
     pub submission: Version,
-    /// Who submitted it.
+    /// The submitter.
     pub submitted_by: String,
-    /// When.
+    /// Time of the submission.
     pub submitted_at: Timestamp,
-    /// Who approved it, in order.
+    /// The approvers, in order.
     pub approved_by: Vec<String>,
-    /// When the last of them did.
+    /// Time of the last approval.
     pub approved_at: Timestamp,
 }
 
-/// The entries of a history, and what their texts say: of one in a vault, or of a part of one.
+/// Access to the entries and texts of a history, or of a part of one.
 #[derive(Clone, Copy)]
 pub struct Versions<'v> {
-    /// The entry of a version.
+    /// Returns the entry of a version.
     pub entry: &'v dyn Fn(Version) -> Option<&'v Entry>,
-    /// Whether the text of a version is an approval in part by which just these have approved.
+    /// Returns true if the text of a version is an approval in part with exactly these approvers.
     pub is_partial_by: &'v dyn Fn(Version, &[String]) -> bool,
 }
 
 /// The history of the document that a move retired.
 #[derive(Clone, Copy)]
 pub struct MoveSource<'v> {
-    /// Its entries, in order.
+    /// The entries of the history, in order.
     pub entries: &'v [&'v Entry],
-    /// The text of a version, where the chain vouches for it.
+    /// Returns the text of a version, if the chain vouches for it.
     pub text: &'v dyn Fn(Version) -> Option<String>,
 }
 
 impl Reviewed {
-    /// Whether a version, whose text has these fields, says that a review published it: where
-    /// [`Reviewed::in_history`] gives none all the same, the entries before it are missing, or no
-    /// steps.
+    /// Returns true if a version, whose text has these fields, claims that a review published it.
+    ///
+    /// If [`Reviewed::in_history`] returns `None` for such a version, the entries before it are
+    /// missing or are not steps.
     pub fn is_claimed(id: &DocumentId, entry: &Entry, fields: Option<&ReviewFields>) -> bool {
         match id.is_document() {
             true => fields.is_some_and(|fields| is_approved(entry, fields)),
@@ -55,8 +56,9 @@ impl Reviewed {
         }
     }
 
-    /// Whether an entry, whose text has these fields, is a submission or an approval in part by what
-    /// its hash covers, which its state is not.
+    /// Returns true if an entry is a submission or an approval in part by its hashed content.
+    ///
+    /// `fields` are those of its text. The state of an entry is not hashed.
     pub fn is_step(id: &DocumentId, entry: &Entry, fields: Option<&ReviewFields>) -> bool {
         match id.is_document() {
             true => fields.is_some_and(|fields| fields.state == ReviewState::Submitted),
@@ -64,16 +66,18 @@ impl Reviewed {
         }
     }
 
-    /// The document whose retirement has the review of a version, if that is the first one of the
-    /// target of a move.
+    /// Returns the source of a move, if the version is the first one of the target.
+    ///
+    /// The review of such a version is that of the retirement of the source.
     pub fn moved_from<'f>(entry: &Entry, fields: &'f ReviewFields) -> Option<&'f DocumentId> {
         let is_approved = fields.approved_at.is_some() && !fields.approved_by.is_empty();
         fields.origin.as_ref().filter(|_| entry.version == Version::FIRST && is_approved)
     }
 
-    /// The review of the first version of a document that a move made, whose text has these fields:
-    /// that of the retirement of its source at the same time, if that was submitted as a move to this
-    /// id.
+    /// Returns the review of the first version of a document that a move made.
+    ///
+    /// The review is that of the retirement of the source at the same time, if that was submitted
+    /// as a move to this id. `fields` are those of the text of the first version.
     pub fn of_move(
         id: &DocumentId,
         first: &Entry,
@@ -103,8 +107,9 @@ impl Reviewed {
         is_move.then_some(Self { submission: first.version, ..reviewed })
     }
 
-    /// The review of a version of a history, whose text has these fields; none where the entries
-    /// before it are not those of a submission and its approvals.
+    /// Returns the review of a version of a history, whose text has these fields.
+    ///
+    /// `None` if the entries before it are not those of a submission and its approvals.
     pub fn of(
         files: &Files,
         id: &DocumentId,
@@ -123,9 +128,11 @@ impl Reviewed {
         own.or_else(|| of_move(files, id, history.entry(version)?, fields?))
     }
 
-    /// The same from the entries of this history alone. The names are `edited_by` of entries, which
-    /// the chain hash covers; the field `approved_by` only says how many of them approved. A text is
-    /// read only where one principal made the version and the one before it.
+    /// Returns the review of a version from the entries of this history alone.
+    ///
+    /// The names are `edited_by` of entries, which the chain hash covers; the field `approved_by`
+    /// only decides the number of approvals. A text is read only if one principal made the version
+    /// and the one before it.
     pub fn in_history(
         id: &DocumentId,
         versions: Versions<'_>,
@@ -160,14 +167,15 @@ fn is_step(entry: &&Entry) -> bool {
     entry.state == EntryState::Unpublished
 }
 
-/// Whether the text of a document's version, which has these fields, says that it was approved.
+/// Returns true if a document's version, whose text has these fields, claims to be approved.
 fn is_approved(last: &Entry, fields: &ReviewFields) -> bool {
     let is_of_entry = fields.approved_at == Some(last.edited_at);
     fields.state == ReviewState::Approved && is_of_entry && !fields.approved_by.is_empty()
 }
 
-/// How many approvals in part come before a version, and whether it is an approval itself: the one
-/// that completes a set may be of another part of the set.
+/// Returns the number of approvals in part before a version, and true if it is an approval itself.
+///
+/// An event that completes a set may have been made by the approval of another part of the set.
 fn of_document(versions: Versions<'_>, last: &Entry, fields: &ReviewFields) -> Option<(u64, bool)> {
     if !is_approved(last, fields) {
         return None;
@@ -184,7 +192,7 @@ fn of_document(versions: Versions<'_>, last: &Entry, fields: &ReviewFields) -> O
     Some((all - u64::from(decides), decides))
 }
 
-/// As [`Reviewed::of_move`], of the source in a vault.
+/// Returns the result of [`Reviewed::of_move`] with the source read from the vault.
 fn of_move(
     files: &Files,
     id: &DocumentId,
@@ -198,7 +206,7 @@ fn of_move(
     Reviewed::of_move(id, first, fields, MoveSource { entries: &entries, text: &text })
 }
 
-/// The same of a governance file, whose acts are told by their diffs.
+/// Returns the result of [`of_document`] for a governance file, whose acts are marked in diffs.
 fn of_governance_file(versions: Versions<'_>, last: &Entry) -> Option<(u64, bool)> {
     let is_retired = matches!(last.state, EntryState::Retired(_));
     if !is_retired && decision(last) != Some(Ok("approved")) {
@@ -209,7 +217,7 @@ fn of_governance_file(versions: Versions<'_>, last: &Entry) -> Option<(u64, bool
         entry.is_some_and(|entry| decision(entry) == Some(Ok("partial")) && is_step(&entry))
     };
     let approvals: Vec<&Entry> = before.take_while(is_partial).flatten().collect();
-    // One who approved before only publishes what needs no further approval (REV-8).
+    // A principal who approved before only publishes a text that needs no further approval (REV-8).
     let key = PrincipalKey::of(&last.edited_by);
     let decides = approvals.iter().all(|entry| PrincipalKey::of(&entry.edited_by) != key);
     Some((u64::try_from(approvals.len()).ok()?, decides))

@@ -1,4 +1,4 @@
-//! Who is an author of a submission, and may not approve it (paper, Proposition 2).
+//! The authors of a submission, who may not approve it (paper, Proposition 2).
 
 use super::content::Content;
 use super::ruleset::Rules;
@@ -7,25 +7,25 @@ use crate::text::document::Document;
 use crate::text::document::review::Action;
 use crate::values::model::principal::PrincipalKey;
 
-/// Why a principal is an author of a submission.
+/// The reason for which a principal is an author of a submission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Barred {
-    /// They submitted it, or an earlier form of it.
+    /// The principal submitted it, or an earlier form of it.
     Submitter,
-    /// They submitted the same body before.
+    /// The principal submitted the same body before.
     SameBody,
-    /// They published or retired it without a valid approval.
+    /// The principal published or retired it without a valid approval.
     Unapproved,
-    /// They submitted a version that the history has lost.
+    /// The principal submitted a version that the history has lost.
     Lost,
-    /// They submitted such a version under an id that moves link with this one.
+    /// The principal submitted a lost version under an id that moves link with this one.
     LostElsewhere,
-    /// The field `author` names them.
+    /// The field `author` names the principal.
     Author,
 }
 
 impl Barred {
-    /// The reason as a sentence about the principal.
+    /// Returns the reason as a predicate whose subject is the principal: "submitted it".
     pub fn reason(self) -> &'static str {
         match self {
             Self::Submitter => "submitted it",
@@ -41,7 +41,9 @@ impl Barred {
 }
 
 impl Track {
-    /// Why a principal may not approve a submission of this artifact: they are an author of it.
+    /// Returns the reason for which a principal is an author of a submission of this artifact.
+    ///
+    /// `None` if the principal is not an author, and so may approve it.
     pub fn bars(&self, pending: &Pending, who: &PrincipalKey, rules: &Rules) -> Option<Barred> {
         if self.submitters.contains(who) {
             return Some(Barred::Submitter);
@@ -49,7 +51,7 @@ impl Track {
         if self.distrusted.as_ref().is_some_and(|one| one.editors.contains(who)) {
             return Some(Barred::Unapproved);
         }
-        // To retire or to move a text is to write none.
+        // A retirement or a move writes no text.
         if pending.action.as_ref().is_none_or(|action| *action != Action::Publish) {
             return None;
         }
@@ -62,7 +64,7 @@ impl Track {
             return Some(Barred::SameBody);
         }
         let is_renewal = || self.renews((pending.version, pending.at), &pending.text);
-        // With the published body the frontmatter is what was written.
+        // If the body is the published one, only the frontmatter was written.
         let mut is_written_by = || {
             own.peek().is_some() && {
                 let content = |text: &str| Content::of(self.id(), text);
@@ -86,7 +88,7 @@ impl Track {
         if !is_named && !rules.bar_author {
             return None;
         }
-        // The text that was published last is read only for a principal about whom it says more.
+        // The text that was published last is read only for a principal about whom it can decide.
         let before = self.last_published().filter(|last| last.is_approved);
         let before = before.map(|last| authors_as_written(&last.text));
         let bars = match rules.bar_author {
@@ -97,8 +99,9 @@ impl Track {
     }
 }
 
-/// The texts in the field `author`, as they are written: items, and keys and values of mappings, at
-/// any depth.
+/// Returns the texts in the field `author` as they are written.
+///
+/// These are items, and keys and values of mappings, at any depth.
 fn authors_as_written(text: &str) -> Vec<String> {
     let document = Document::parse(text).ok();
     let field = document.as_ref().and_then(|document| document.frontmatter.get("author"));
@@ -116,11 +119,11 @@ fn authors_as_written(text: &str) -> Vec<String> {
     found
 }
 
-/// What stands around an address in a text.
+/// Characters that may surround an address in a text.
 const AROUND: [char; 14] = ['(', ')', '[', ']', '<', '>', '{', '}', '"', '\'', '.', ',', ';', ':'];
 
-/// The principals that these texts of the field `author` name: each text, each part of it between
-/// commas or semicolons, the address in `<...>`, and each word with an `@`.
+/// Returns the principals that these texts of the field `author` name: each text, each part of it
+/// between commas or semicolons, the address in `<...>`, and each word with an `@`.
 fn authors(items: &[String]) -> Vec<PrincipalKey> {
     let parts = items.iter().flat_map(|item| item.split([',', ';']).chain([item.as_str()]));
     let names = parts.flat_map(|part| {

@@ -1,5 +1,5 @@
-//! What the submitter of a text wrote: what is left of it without the values that steps of a review
-//! and publishing set (`spec/review.md`, REV-12).
+//! The part of a text that its submitter wrote: the text without the values that publishing and the
+//! steps of a review set (`spec/review.md`, REV-12).
 
 use crate::text::document::Document;
 use crate::text::document::live_form::LiveForm;
@@ -9,25 +9,27 @@ use crate::values::model::id::DocumentId;
 use crate::values::yaml::Node;
 use crate::values::yaml::edit::end_of;
 
-/// The fields whose values steps and publishing set, whatever they were, beside those of the review.
+/// The fields whose values steps and publishing always set, in addition to those of the review.
 const SET: [&str; 4] = ["status", "version", "updated_at", "checksum"];
-/// The fields that publishing inserts, and which differ with the submitter.
+/// The fields that publishing inserts, and whose values depend on the submitter.
 const INSERTED: [&str; 2] = ["author", "created_at"];
 
-/// What a submitter wrote, as hashes.
+/// The content that a submitter wrote, as hashes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Content {
-    /// Without all values that publishing may have written: who submits the same file after another
-    /// principal has another text by these alone.
+    /// Hash without all values that publishing may have written.
+    ///
+    /// Two principals who submit the same file can differ in these values alone.
     written: Digest,
-    /// Whether publishing does not edit the file.
+    /// True if publishing does not edit the file.
     is_untouched: bool,
-    /// Only without the values that it sets in any case; of a file that it does not edit, every byte.
+    /// Hash without the values that publishing always sets; of a file that it does not edit, of
+    /// every byte.
     whole: Digest,
 }
 
 impl Content {
-    /// That of a text.
+    /// Returns the content of a text.
     pub(super) fn of(id: &DocumentId, text: &str) -> Self {
         if !id.is_document() {
             let whole = Digest::of(text.as_bytes());
@@ -54,9 +56,11 @@ impl Content {
         }
     }
 
-    /// Whether a text of the same body may have the words of another one that the published text has
-    /// not. Where publishing edits the file of one of the two only, its fields stand elsewhere in the
-    /// other, or not at all, and every word may be one of these.
+    /// Returns true if a text of the same body may have words of `other` that the published
+    /// text lacks.
+    ///
+    /// If publishing edits the file of only one of the two, its fields are at another place in the
+    /// other file, or missing. Then every word may be one of these.
     pub(super) fn is_of(self, other: Self, published: Option<Self>) -> bool {
         let is_new = |of: fn(Self) -> Digest| published.map(of) != Some(of(self));
         self.written == other.written && is_new(|one| one.written)
@@ -66,8 +70,10 @@ impl Content {
     }
 }
 
-/// A text without the values of some fields: a line goes with its value if nothing else stands on it,
-/// so that a comment stays, and an anchor. Where the fields cannot be read, the whole text.
+/// Returns a text without the values of some fields, or the whole text if its fields cannot
+/// be read.
+///
+/// A line is removed with its value if it contains nothing else, so that comments and anchors stay.
 fn without(text: &str, is_left_out: &dyn Fn(&str, &Node) -> bool) -> String {
     let Ok(document) = Document::parse(text) else { return text.to_owned() };
     let body = &text[document.parts.body..];
@@ -101,7 +107,7 @@ mod tests {
         "nodes/a".parse().unwrap()
     }
 
-    /// Whether a text has the words of an earlier one that the published text has not.
+    /// Returns true if a text has words of an earlier one that the published text lacks.
     fn is_same(earlier: &str, text: &str, published: &str) -> bool {
         let content = |text: &str| Content::of(&id(), text);
         content(text).is_of(content(earlier), Some(content(published)))
@@ -117,7 +123,7 @@ mod tests {
         let again = text("tags: [x]\nstatus: draft\nversion: 4\nauthor: lee\ncreated_at: '2'\n");
         assert!(is_same(&tagged, &again, PUBLISHED));
         assert!(!is_same(&tagged, &again.replace("[x]", "[y]"), PUBLISHED));
-        // The published text has no words that are new.
+        // The published text contains no new words.
         assert!(!is_same(PUBLISHED, PUBLISHED, PUBLISHED));
     }
 
@@ -126,7 +132,7 @@ mod tests {
         let dated = |date: &str| PUBLISHED.replace("created_at: '1'", date);
         let rule = dated("created_at: RULE pay everything");
         assert!(is_same(&rule, &rule, PUBLISHED));
-        // Who wrote the published text did not write another date.
+        // The author of the published text did not write another date.
         assert!(!is_same(PUBLISHED, &rule, PUBLISHED));
         assert!(!is_same(&dated("created_at: '2'"), &dated("created_at: '3'"), PUBLISHED));
     }

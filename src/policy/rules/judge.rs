@@ -1,5 +1,5 @@
-//! Whether a version that was published or retired in a governed vault was approved as the rules
-//! ask. The writer asks it of what it is about to write, the verifier of what is recorded.
+//! Judges if a version that was published or retired in a governed vault was approved as the rules
+//! require. The writer judges a version before it is written, the verifier one that is recorded.
 
 use super::author::Barred;
 use super::ruleset::{Rules, Unfit};
@@ -13,32 +13,33 @@ use crate::values::model::number::Version;
 use crate::values::model::principal::PrincipalKey;
 use crate::values::model::timestamp::Timestamp;
 
-/// What is wrong with an approval.
+/// A fault of an approval.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
-    /// Which rule.
+    /// The rule that is broken.
     pub kind: FaultKind,
-    /// In one sentence.
+    /// One sentence for people.
     pub message: String,
-    /// The file without which it cannot be judged.
+    /// The file that cannot be read, so that the approval cannot be judged.
     pub lost: Option<DocumentId>,
 }
 
 /// The rule that an approval breaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FaultKind {
-    /// There is none, or not as many as are required.
+    /// Approvals are missing: at least one that is required is not recorded.
     Missing,
     /// An author approved.
     SelfApproval,
-    /// A principal approved who was no reviewer.
+    /// A principal approved who was not a reviewer.
     Unauthorised,
-    /// The text is not the submitted one, or not a submission of what was published.
+    /// The text is not the submitted one, or the submission is based on another version than the
+    /// published one.
     Altered,
 }
 
 impl FaultKind {
-    /// The code of the finding that a verifier reports.
+    /// Returns the code of the finding that a verifier reports.
     pub fn code(self) -> &'static str {
         match self {
             Self::Missing => "approval-missing",
@@ -49,7 +50,7 @@ impl FaultKind {
     }
 }
 
-/// What is wrong with the retirement of `CONTEXT.md`, `stewards.yaml` and the configuration (REV-3).
+/// Message for a retirement of `CONTEXT.md`, `stewards.yaml` or the configuration (REV-3).
 const KEPT: &str = "a governed vault cannot retire this file";
 
 impl Fault {
@@ -67,19 +68,21 @@ impl Fault {
 }
 
 impl Track {
-    /// The texts under which reviewers are looked up for a submission: the submitted one, and the one
-    /// that was published last by a valid approval; for a move also as the target.
+    /// Returns the texts that decide who the reviewers of a submission are.
+    ///
+    /// These are the submitted text and the last one published by a valid approval; for a move,
+    /// each of them also under the target.
     pub fn subjects<'t>(&'t self, pending: &'t Pending) -> Vec<(&'t DocumentId, &'t str)> {
         self.texts_of(&pending.text, pending.action.as_ref())
     }
 
-    /// The same for a text that is submitted with an action.
+    /// Returns the texts that decide about a text that is submitted with an action.
     pub(crate) fn texts_of<'t>(
         &'t self,
         submitted: &'t str,
         action: Option<&'t Action>,
     ) -> Vec<(&'t DocumentId, &'t str)> {
-        // A proposed deletion says nothing of itself.
+        // A proposed deletion has an empty text, which decides nothing.
         let submitted = Some(submitted).filter(|text| !text.is_empty());
         let approved = self.last_approved().map(|last| last.text.as_str());
         let texts: Vec<&str> = submitted.into_iter().chain(approved).collect();
@@ -93,14 +96,16 @@ impl Track {
         subjects
     }
 
-    /// The texts under which reviewers are looked up for a retirement in an emergency: the one that was
-    /// approved last, or else the one that is retired.
+    /// Returns the text that decides who the reviewers of an emergency retirement are.
+    ///
+    /// This is the last approved text, or the retired one if none was approved.
     pub fn retired<'t>(&'t self, text: &'t str) -> [(&'t DocumentId, &'t str); 1] {
         let approved = self.last_approved().map(|last| last.text.as_str());
         [(self.id(), approved.unwrap_or(text))]
     }
 
-    /// The same of whatever awaits a decision.
+    /// Returns the texts that decide about the pending submission, or about the emergency
+    /// retirement that awaits ratification.
     pub fn awaited(&self) -> Vec<(&DocumentId, &str)> {
         match (&self.pending, &self.emergency) {
             (Some(pending), _) => self.subjects(pending),
@@ -109,7 +114,7 @@ impl Track {
         }
     }
 
-    /// Judges one approver of a submission; `before` are those who approved it already.
+    /// Judges one approver of a submission; `before` are the principals who approved it already.
     pub fn approver(
         &self,
         pending: &Pending,
@@ -128,8 +133,9 @@ impl Track {
         faults
     }
 
-    /// Why approvals that a submission has so far count for nothing: their approver has lost the role,
-    /// or is an author (REV-13). Each approver with the first reason.
+    /// Returns each approver whose approval so far is not valid, with the first reason (REV-13).
+    ///
+    /// Such an approver has lost the role, or is an author.
     pub fn lapses(&self, pending: &Pending, rules: &Rules) -> Vec<(String, Fault)> {
         let by = pending.approvers();
         let lapse = |(n, who): (usize, &String)| {
@@ -139,12 +145,12 @@ impl Track {
         by.iter().enumerate().filter_map(lapse).collect()
     }
 
-    /// The first of these reasons.
+    /// Returns the first of the faults of [`Track::lapses`].
     pub fn lapsed(&self, pending: &Pending, rules: &Rules) -> Option<Fault> {
         self.lapses(pending, rules).into_iter().next().map(|(_, fault)| fault)
     }
 
-    /// Whether a submission is one of what is published.
+    /// Returns the fault of a submission that is not based on what is published.
     pub fn submission(&self, pending: &Pending) -> Option<Fault> {
         let altered = |message: &str| Some(Fault::new(FaultKind::Altered, message));
         let published = self.published.as_ref();
@@ -156,8 +162,9 @@ impl Track {
             return altered("its `review_base` is not the version that was published");
         }
         if let Some(version) = pending.altered {
-            let message =
-                format!("the partial approval, version {version}, changes more than that");
+            let message = format!(
+                "the approval in part, version {version}, changes more than an approval may"
+            );
             return altered(&message);
         }
         let Some(action) = &pending.action else {
@@ -171,24 +178,25 @@ impl Track {
         }
         match self.is_published_text((pending.version, pending.at), &pending.text) {
             true => None,
-            false => altered("what is to be retired is not the published text"),
+            false => altered("the text to be retired is not the published text"),
         }
     }
 
-    /// Whether a submission of this version and time is the published text as it is, to be approved
-    /// again: then no principal is an author of it by what they submitted before (REV-12).
+    /// Returns true if a submission of this version and time renews the published text as it is.
+    ///
+    /// Then no principal is an author of it because of earlier submissions (REV-12).
     pub(crate) fn renews(&self, at: (Version, Timestamp), text: &str) -> bool {
         let Some(published) = self.approved() else { return false };
         if !self.id().is_document() {
             return published.text == text;
         }
         let action = fields_of(text).and_then(|fields| fields.action);
-        // The step that submits is compared byte for byte: in the lines that it sets, comments and
-        // values could otherwise say what no other principal has seen.
+        // The step is compared byte for byte. Otherwise comments and values in the lines that it
+        // sets could contain text that no other principal has seen.
         action == Some(Action::Publish) && self.is_published_text(at, text)
     }
 
-    /// Whether a text is the step that submits the published one, of this version and time.
+    /// Returns true if a text is the step that submits the published one, of this version and time.
     fn is_published_text(&self, (version, at): (Version, Timestamp), text: &str) -> bool {
         let Some(published) = &self.published else { return false };
         let Some(fields) = fields_of(text) else { return false };
@@ -199,8 +207,9 @@ impl Track {
         edit.apply(&published.text).as_deref() == Ok(text)
     }
 
-    /// Returns what is wrong with the time of a version, before it is taken: if an earlier version is
-    /// later, no roles are known for it (REV-31).
+    /// Returns the fault of a version whose time is before that of an earlier version (REV-31).
+    ///
+    /// Then its roles are unknown. Must be called before the track takes the version.
     pub(super) fn backdated(&self, entry: &Entry) -> Option<Fault> {
         let Entry { version, edited_at: at, .. } = entry;
         let message = || {
@@ -211,8 +220,10 @@ impl Track {
         (*at < self.latest).then(|| Fault::new(FaultKind::Unauthorised, message()))
     }
 
-    /// Judges a version that is published or retired by this entry and text, which has these review
-    /// fields, before it is taken.
+    /// Judges a version that is published or retired by this entry and text with these
+    /// review fields.
+    ///
+    /// Must be called before the track takes the version.
     pub fn judge(
         &self,
         entry: &Entry,
@@ -264,8 +275,9 @@ impl Track {
         faults
     }
 
-    /// Whether a version is byte for byte an approval of what awaits, whoever approved it: then its editor
-    /// wrote nothing.
+    /// Returns true if a version is byte for byte an approval of the pending submission, by anyone.
+    ///
+    /// Then its editor wrote nothing.
     pub(crate) fn is_exact_approval(
         &self,
         entry: &Entry,
@@ -275,9 +287,10 @@ impl Track {
         pending.is_some_and(|pending| self.approvers(pending, entry, (text, fields)).is_ok())
     }
 
-    /// Judges a step by the rules in force at its time, before it is taken: who may submit, and who
-    /// may ratify. Approvals in part are judged with what they publish; rejections and withdrawals
-    /// publish nothing.
+    /// Judges a submission or a ratification by the rules in force at its time.
+    ///
+    /// Approvals in part are judged with the version that they publish; rejections and withdrawals
+    /// publish nothing. Must be called before the track takes the version.
     pub fn judge_step(
         &self,
         entry: &Entry,
@@ -303,14 +316,16 @@ impl Track {
         editor(&entry.edited_by, self.texts_of(text, action), rules)
     }
 
-    /// The same of what awaits a decision, by the rules in force at the time of its submission.
+    /// Returns the fault of a pending submission whose submitter was not an editor.
+    ///
+    /// `rules` are those in force at the time of the submission.
     pub fn submitted_by_editor(&self, pending: &Pending, rules: &Rules) -> Option<Fault> {
         editor(&pending.by, self.subjects(pending), rules)
     }
 
     fn ratification(&self, entry: &Entry, text: &str, rules: &Rules) -> Vec<Fault> {
         let Some(emergency) = &self.emergency else {
-            let message = "it ratifies an emergency retirement, but none awaits that";
+            let message = "it ratifies an emergency retirement, but none awaits ratification";
             return vec![Fault::new(FaultKind::Missing, message)];
         };
         let who = &entry.edited_by;
@@ -331,16 +346,18 @@ impl Track {
         faults
     }
 
-    /// A reviewer of the scope may retire alone.
+    /// Judges an emergency retirement, which a reviewer of the scope may make alone.
     fn emergency_retirement(&self, entry: &Entry, rules: &Rules) -> Vec<Fault> {
         let published = self.published.as_ref().map_or("", |last| last.text.as_str());
         let fit = rules.require(&entry.edited_by, Role::Reviewer, self.retired(published));
         fit.err().map(|why| Fault::unfit(&why)).into_iter().collect()
     }
 
-    /// The approvers of a version that its text must name: those of the partial approvals, and who
-    /// recorded it, unless that was the approval of another part of its set, or none was needed any
-    /// more (REV-8).
+    /// Returns the approvers that the text of a version must name.
+    ///
+    /// These are the approvers in part, and the principal who recorded the version. The latter is
+    /// left out if the version was recorded by the approval of another part of its set, or needed
+    /// no more approvals (REV-8).
     fn approvers(
         &self,
         pending: &Pending,
@@ -349,7 +366,7 @@ impl Track {
     ) -> Result<Vec<String>, Fault> {
         let partial = pending.approvers();
         let key = PrincipalKey::of(&entry.edited_by);
-        // Where fewer approvals are required than when they were given, one of the approvers publishes.
+        // If fewer approvals are required than before, one of the earlier approvers publishes.
         let is_approver = partial.iter().any(|by| PrincipalKey::of(by) == key);
         let with_last = || partial.iter().cloned().chain([entry.edited_by.clone()]).collect();
         let altered = |message: &str| Err(Fault::new(FaultKind::Altered, message));
@@ -361,7 +378,7 @@ impl Track {
             return match decision(entry) {
                 Some(Ok("approved")) if text == pending.last.1 && is_approver => Ok(partial),
                 Some(Ok("approved")) if text == pending.last.1 => Ok(with_last()),
-                _ => altered("it is no approval of the submitted text"),
+                _ => altered("it is not an approval of the submitted text"),
             };
         }
         let Some(fields) = fields.filter(|fields| fields.state == ReviewState::Approved) else {
@@ -385,7 +402,7 @@ impl Track {
     }
 }
 
-/// Judges who submitted a text.
+/// Returns the fault of a submitter who is not an editor.
 fn editor<'t>(
     by: &str,
     subjects: impl IntoIterator<Item = (&'t DocumentId, &'t str)>,

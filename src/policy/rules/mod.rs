@@ -1,9 +1,10 @@
-//! Reviews as histories record them: submissions, decisions, and whether what was published or
-//! retired was approved as the rules ask (paper, section 4.5; `spec/review.md`).
+//! Reviews as histories record them: submissions, decisions, and the validity of approvals (paper,
+//! section 4.5; `spec/review.md`).
 //!
-//! [`Track`] reads the versions of one history in order and holds what awaits a decision. [`Rules`]
-//! are the stewards and settings in force before an event, and judge a decision by them. The writer
-//! of a decision and the verifier ask the same functions. Nothing here reads a live file or writes.
+//! [`Track`] reads the versions of one history in order and keeps the pending submission.
+//! [`Rules`] are the stewards and settings in force before an event, and judge a decision by them.
+//! The writer of a decision and the verifier call the same functions. Nothing here reads a live
+//! file or writes.
 
 mod approval;
 mod author;

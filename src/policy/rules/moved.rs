@@ -1,5 +1,5 @@
-//! What an approved move publishes under the new id: its source and the event decide every byte
-//! (`spec/review.md`, REV-7).
+//! The text that an approved move publishes under the new id. Its source and the event decide every
+//! byte (`spec/review.md`, REV-7).
 
 use super::Rules;
 use super::track::{Track, fields_of};
@@ -14,22 +14,22 @@ use crate::values::model::id::DocumentId;
 use crate::values::model::number::{CheckpointNumber, Version};
 use crate::values::model::timestamp::Timestamp;
 
-/// A move that is approved.
+/// A move that is approved, and the event that publishes it.
 pub(crate) struct ApprovedMove<'m> {
-    /// The id before and after.
+    /// The ids before and after the move.
     pub(crate) ids: (&'m DocumentId, &'m DocumentId),
     /// The principal of the event.
     pub(crate) by: &'m str,
-    /// Those whom the text names as approvers.
+    /// The principals whom the text names as approvers.
     pub(crate) approved_by: &'m [String],
-    /// The instant of the event.
+    /// Time of the event.
     pub(crate) at: Timestamp,
     /// The checkpoint before the event.
     pub(crate) head: CheckpointNumber,
 }
 
 impl ApprovedMove<'_> {
-    /// The first version of the new id, from the live form of the published text.
+    /// Returns the first version of the new id, made from the live form of the published text.
     ///
     /// # Errors
     /// The frontmatter cannot be edited.
@@ -60,8 +60,10 @@ pub(crate) struct MovedText {
 }
 
 impl Track {
-    /// What the retirement by this entry publishes under another id, before the track takes it; `None`
-    /// if it moves nothing. `head` is the checkpoint before its event.
+    /// Returns the text that the retirement by this entry publishes under another id.
+    ///
+    /// `None` if the version is not a move. `head` is the checkpoint before its event. Must be
+    /// called before the track takes the version.
     pub(crate) fn moved(
         &self,
         (entry, text): (&Entry, &str),

@@ -1,4 +1,4 @@
-//! A submission that was decided, as the history of its artifact says.
+//! A past or pending submission, as the history of its artifact records it.
 
 use super::approval::Reviewed;
 use super::track::{StepKind, Track, fields_of};
@@ -10,34 +10,34 @@ use crate::values::model::id::DocumentId;
 use crate::values::model::number::Version;
 use crate::values::model::timestamp::Timestamp;
 
-/// A submission at the time when it awaited a decision, and what became of it.
+/// A submission as it awaited a decision, and the version that ended it.
 #[derive(Clone, Debug)]
 pub struct PastSubmission {
-    /// The reviews of its artifact before it ended, with its approvals in part.
+    /// The reviews of its artifact before it ended, including its approvals in part.
     pub track: Track,
-    /// How it ended; none while it awaits a decision.
+    /// The version that ended it; `None` while it awaits a decision.
     pub end: Option<SubmissionEnd>,
 }
 
 /// The version that ended a submission.
 #[derive(Clone, Debug)]
 pub struct SubmissionEnd {
-    /// What it was; another submission takes the place of this one.
+    /// Kind of the version; [`StepKind::Submitted`] if another submission replaced this one.
     pub kind: StepKind,
-    /// Whether it says that it is an approval.
+    /// True if the version claims to be an approval.
     pub is_approval: bool,
-    /// Its number.
+    /// Number of the version.
     pub version: Version,
-    /// Who made it.
+    /// The principal who made it.
     pub by: String,
-    /// When.
+    /// Time of the version.
     pub at: Timestamp,
-    /// Why, where its text says so.
+    /// The reason in its text, if any.
     pub reason: Option<String>,
 }
 
 impl PastSubmission {
-    /// The submission that a version of a history is; none where it is another version.
+    /// Returns the submission with this version; `None` if the version is not a submission.
     ///
     /// # Errors
     /// The first version up to its end that the chain does not vouch for.

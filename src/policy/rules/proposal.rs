@@ -1,21 +1,21 @@
-//! What a submission proposes, as far as its submitter has to say it to submit it once more.
+//! The parts of a submission that its submitter must repeat to submit it again.
 
 use super::track::{Pending, Track};
 use crate::text::document::review::Action;
 
-/// What a submission proposes.
+/// The proposal of a submission, apart from its text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Proposal {
-    /// What approving it does.
+    /// The action of an approval.
     pub action: Action,
-    /// Whether it is the published text of a document, to be approved again.
+    /// True if it is the published text of a document, to be approved again.
     pub is_renewal: bool,
-    /// The set that it belongs to.
+    /// Name of the set that contains it.
     pub change: Option<String>,
 }
 
 impl Proposal {
-    /// What a submission of an artifact proposes.
+    /// Returns the proposal of a submission of an artifact.
     pub fn of(track: &Track, pending: &Pending) -> Self {
         let action = pending.action.clone().unwrap_or_default();
         let is_renewal =

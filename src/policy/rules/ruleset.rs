@@ -1,4 +1,4 @@
-//! The rules in force before an event: stewards, and what is required of an approval.
+//! The rules in force before an event: stewards, and the requirements of an approval.
 
 use crate::files::vault::config::{Config, FrontmatterMode};
 use crate::files::vault::federation::Authorities;
@@ -12,41 +12,41 @@ use crate::values::model::tag::Tag;
 /// The rules in force before an event of a governed vault.
 #[derive(Clone, Debug, Default)]
 pub struct Rules {
-    /// The stewards; none where `stewards.yaml` is missing or cannot be read.
+    /// The stewards; empty if `stewards.yaml` is missing or cannot be read.
     pub stewards: Stewards,
-    /// The file that cannot be read, so that no role is known; `None` if both can be read.
+    /// The file that cannot be read, so that no role is known; `None` if both files can be read.
     pub lost: Option<DocumentId>,
-    /// Whether the field `author` bars whom it names, whether or not it was changed.
+    /// True if principals named by the field `author` may not approve, even if it did not change.
     pub bar_author: bool,
     /// How the tags of a text are read.
     pub markup: Markup,
-    /// Whether publishing edits live files.
+    /// How publishing treats the frontmatter of live files.
     pub frontmatter: FrontmatterMode,
-    /// The vaults that URIs can name.
+    /// The authorities of the vaults that URIs can name.
     pub authorities: Authorities,
 }
 
-/// Why a principal may not act.
+/// The reason for which a principal may not act.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}", .lost.as_ref().map_or_else(|| self.lacks(), |file| self.unknown(file)))]
 pub struct Unfit {
     /// The principal.
     pub who: String,
-    /// Their role.
+    /// The role that the principal has.
     pub role: Option<Role>,
     /// The artifact: the one under review, or the target of a move.
     pub id: DocumentId,
-    /// The scope that decides.
+    /// The scope that decides, as text.
     pub scope: String,
-    /// The least role that is needed.
+    /// The least role that is required.
     pub needed: Role,
-    /// The file that cannot be read, so that the role is not known.
+    /// The file that cannot be read, so that the role is unknown.
     pub lost: Option<DocumentId>,
 }
 
 impl Unfit {
     fn lacks(&self) -> String {
-        let role = self.role.map_or("no steward", Role::as_str);
+        let role = self.role.map_or("not a steward", Role::as_str);
         format!("`{}` is {role} of {}, but {} is needed", self.who, self.scope, self.needed)
     }
 
@@ -60,7 +60,7 @@ impl Unfit {
 }
 
 impl Rules {
-    /// The rules of a configuration, with these stewards.
+    /// Returns the rules of a configuration, with these stewards.
     pub fn of(config: &Config, stewards: Stewards) -> Self {
         Self {
             stewards,
@@ -72,7 +72,8 @@ impl Rules {
         }
     }
 
-    /// The tags of a text that stewards are assigned to.
+    /// Returns the tags of a text, including hashtags if the vault has them; empty for a governance
+    /// file or a text that cannot be read.
     pub fn tags(&self, id: &DocumentId, text: &str) -> Vec<Tag> {
         let Some(document) = id.is_document().then(|| Document::parse(text).ok()).flatten() else {
             return Vec::new();
@@ -82,23 +83,25 @@ impl Rules {
         document.frontmatter.tags.into_iter().chain(more).collect()
     }
 
-    /// The same where they only decide which scope comes first: none where no scope is a tag, so that
-    /// no text has to be read.
+    /// Returns the tags of a text, or nothing if no scope of the stewards is a tag.
+    ///
+    /// Such a vault needs no text to be read.
     fn deciding_tags(&self, id: &DocumentId, text: &str) -> Vec<Tag> {
         if self.stewards.depend_on_tags() { self.tags(id, text) } else { Vec::new() }
     }
 
-    /// Refuses a principal who has not this role for each of these texts, under each of these ids.
+    /// Refuses a principal without this role for each of these texts, under each of these ids.
     ///
     /// # Errors
-    /// The first for which the role is lacking.
+    /// The first text for which the principal lacks the role.
     pub fn require<'t>(
         &self,
         who: &str,
         needed: Role,
         texts: impl IntoIterator<Item = (&'t DocumentId, &'t str)>,
     ) -> Result<(), Unfit> {
-        // What no writer of ours records is no name of a principal.
+        // `edited_by` may contain a text that is not the name of a principal, if another program
+        // wrote it.
         let is_sound = who.parse::<Principal>().is_ok();
         let key = PrincipalKey::of(who);
         for (id, text) in texts {
@@ -114,15 +117,16 @@ impl Rules {
         Ok(())
     }
 
-    /// Whether a principal is a reviewer of the whole vault, as the configuration asks for one (STEW-10).
+    /// Returns true if a principal is a reviewer of the whole vault, as a change of the
+    /// configuration requires (STEW-10).
     pub fn is_reviewer_of_vault(&self, who: &str) -> bool {
         self.require(who, Role::Reviewer, [(&DocumentId::config(), "")]).is_ok()
     }
 
-    /// Refuses a principal who has not this role for any of these texts.
+    /// Refuses a principal who has this role for none of these texts.
     ///
     /// # Errors
-    /// The first.
+    /// The refusal for the first text.
     pub fn require_any<'t>(
         &self,
         who: &str,
@@ -139,7 +143,7 @@ impl Rules {
         first.map_or(Ok(()), Err)
     }
 
-    /// What a review of these texts requires: the most that any of them does.
+    /// Returns the strictest review settings that any of these texts requires.
     pub fn required<'t>(
         &self,
         texts: impl IntoIterator<Item = (&'t DocumentId, &'t str)>,

@@ -1,4 +1,4 @@
-//! The versions of one history in order, and what awaits a decision after them.
+//! The versions of one history in order, and the submission that awaits a decision after them.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -25,44 +25,45 @@ use crate::values::model::timestamp::Timestamp;
 #[derive(Clone, Debug)]
 pub struct Track {
     id: DocumentId,
-    /// What is published; none before the first publication, and after a retirement.
+    /// The published version; `None` before the first publication and after a retirement.
     pub published: Option<Published>,
-    /// What was published last, where that was retired: its scope still decides (REV-11).
+    /// The version that was published last, if it was retired: its scope still decides (REV-11).
     pub former: Option<Published>,
-    /// What awaits a decision.
+    /// The submission that awaits a decision.
     pub pending: Option<Pending>,
-    /// The retirement by one reviewer that awaits another one.
+    /// The emergency retirement that awaits ratification.
     pub emergency: Option<EmergencyRetirement>,
     /// The steps at the end of the history.
     pub tail: Tail,
-    /// Who submitted since the last publication, rejection or withdrawal.
+    /// The principals who submitted since the last publication, rejection or withdrawal.
     pub(super) submitters: Vec<PrincipalKey>,
-    /// What the last valid approval left, if events without one follow it.
+    /// The state after the last valid approval, if events without one follow it.
     pub(super) distrusted: Option<Distrusted>,
-    /// What it was right before the last event, whose approval is not judged yet.
+    /// The value of `distrusted` before the last event, whose approval is not judged yet.
     before_event: Distrusted,
-    /// The texts that were submitted so far, by the hashes of their bodies.
+    /// The texts submitted so far, by the hashes of their bodies.
     pub(super) texts: HashMap<Digest, Vec<Written>>,
-    /// How many bytes of them are kept.
+    /// Number of bytes of these texts that are kept.
     kept: usize,
-    /// Who submitted a version that the history has lost; only change logs say that.
+    /// Submitters of versions that the history has lost; only change logs record them.
     pub(super) lost: Vec<PrincipalKey>,
-    /// Who submitted such a version of an artifact that this one was, or is linked with by a move.
+    /// Submitters of lost versions of artifacts that a move links with this one.
     pub(super) lost_elsewhere: Vec<PrincipalKey>,
-    /// The document that each version with a review names first as what it was derived from.
+    /// The documents that versions with a review name first in `derived_from`.
     origins: BTreeSet<DocumentId>,
     /// The latest time of a version so far.
     pub(super) latest: Timestamp,
 }
 
-/// So many bytes of submitted texts are kept; of further ones the hashes are taken at once.
+/// Maximum number of bytes of submitted texts that are kept; further ones are hashed at once.
 const KEPT: usize = 1 << 20;
 
-/// A text that was submitted. What its submitter wrote of it is compared by hashes that cost much to
-/// take, and that hardly any question needs.
+/// A text that was submitted.
+///
+/// Its content is hashed only on demand: hashing is slow, and few callers need it.
 #[derive(Clone, Debug)]
 pub(super) struct Written {
-    /// Who submitted it.
+    /// The submitter.
     pub(super) by: PrincipalKey,
     text: Result<String, Content>,
 }
@@ -73,122 +74,124 @@ impl Written {
         Self { by, text }
     }
 
-    /// What its submitter wrote of it.
+    /// Returns the content that its submitter wrote.
     pub(super) fn content(&self, id: &DocumentId) -> Content {
         self.text.as_ref().map_or_else(|content| *content, |text| Content::of(id, text))
     }
 }
 
-/// The steps at the end of a history: the last submission since the last event, and what follows it.
-/// Whether they count depends on all of them.
+/// The steps at the end of a history: the last submission since the last event, and all after it.
+///
+/// The validity of each of them depends on all of them.
 #[derive(Clone, Debug, Default)]
 pub struct Tail {
-    /// The set that the submission belongs to.
+    /// Name of the set that contains the submission.
     pub change: Option<String>,
-    /// The versions, with their chain hashes.
+    /// The versions of the steps, with their chain hashes.
     pub steps: Vec<(Version, Digest)>,
-    /// Each part of a set that was rejected or withdrawn since the last event, and when.
+    /// Each part of a set that was rejected or withdrawn since the last event, with the time.
     pub refused: Vec<(String, Timestamp)>,
 }
 
 /// The version that is published.
 #[derive(Clone, Debug)]
 pub struct Published {
-    /// Its number.
+    /// Number of the version.
     pub version: Version,
-    /// Its text.
+    /// Text of the version.
     pub text: String,
-    /// False if a governed vault published it without a valid approval: then it is only a text that
-    /// is there, and bars its authors like any other (REV-12).
+    /// False if a governed vault published it without a valid approval.
+    ///
+    /// Such a text is published, but bars its authors like any other (REV-12).
     pub is_approved: bool,
 }
 
-/// What events without a valid approval leave as it was (REV-11, REV-12).
+/// The state that events without a valid approval do not change (REV-11, REV-12).
 #[derive(Clone, Debug, Default)]
 pub(super) struct Distrusted {
-    /// The text that was published last by a valid approval, or needed none.
+    /// The last text that was published by a valid approval, or needed none.
     pub(super) approved: Option<Published>,
-    /// Who recorded these events: they are authors of what is submitted upon them.
+    /// The principals who recorded these events; they are authors of submissions based on them.
     pub(super) editors: Vec<PrincipalKey>,
-    /// Who had submitted before them.
+    /// The principals who had submitted before these events.
     submitters: Vec<PrincipalKey>,
 }
 
 /// A submission that is not decided.
 #[derive(Clone, Debug)]
 pub struct Pending {
-    /// Its version.
+    /// Number of the version that submits.
     pub version: Version,
-    /// Who submitted it.
+    /// The submitter.
     pub by: String,
-    /// When.
+    /// Time of the submission.
     pub at: Timestamp,
-    /// The version that was published then, as it says, or 0.
+    /// The version that was published at that time, as the submission records it; 0 if none was.
     pub base: Option<Version>,
-    /// What approving it does; none where its fields name no action.
+    /// The action of an approval; `None` if the fields name no action.
     pub action: Option<Action>,
-    /// The set that it belongs to.
+    /// Name of the set that contains it.
     pub change: Option<String>,
-    /// Its text.
+    /// The submitted text.
     pub text: String,
-    /// The hash of the body of that.
+    /// Hash of the body of the text.
     pub(super) body: Digest,
-    /// Who approved it so far, in order.
+    /// The approvals so far, in order.
     pub approvals: Vec<Approval>,
-    /// The version of the last of these, or its own, and the text of that.
+    /// Number and text of the last approval, or of the submission if there is none.
     pub last: (Version, String),
-    /// The first approval that changed more of the text than an approval changes.
+    /// The first approval that changed more of the text than an approval may.
     pub altered: Option<Version>,
-    /// Its first version that is dated before an earlier version of the history.
+    /// The fault of its first version that is dated before an earlier version of the history.
     pub(super) backdated: Option<Fault>,
 }
 
-/// An approval of a submission that did not publish it.
+/// An approval in part.
 #[derive(Clone, Debug)]
 pub struct Approval {
     /// The reviewer.
     pub by: String,
-    /// When.
+    /// Time of the approval.
     pub at: Timestamp,
 }
 
-/// A retirement by one reviewer.
+/// A retirement by one reviewer, which awaits ratification.
 #[derive(Clone, Debug)]
 pub struct EmergencyRetirement {
-    /// Its version.
+    /// Number of the version that retires.
     pub version: Version,
     /// The reviewer.
     pub by: String,
-    /// When.
+    /// Time of the retirement.
     pub at: Timestamp,
-    /// Why.
+    /// The reason that the reviewer stated.
     pub reason: String,
-    /// Its text.
+    /// Text of the version.
     pub text: String,
 }
 
 words! {
-    /// What a version is to the reviews of its artifact.
+    /// The kind of a version in the reviews of its artifact.
     pub enum StepKind {
-        /// It is published or retired.
+        /// A publication or retirement.
         Event = "event",
-        /// It is submitted.
+        /// A submission.
         Submitted = "submitted",
-        /// A submission is approved, and waits for more approvals.
+        /// An approval in part of a submission.
         ApprovedInPart = "approved in part",
-        /// A submission is rejected.
+        /// A rejection of a submission.
         Rejected = "rejected",
-        /// A submission is withdrawn.
+        /// A withdrawal of a submission.
         Withdrawn = "withdrawn",
-        /// An emergency retirement is ratified.
+        /// A ratification of an emergency retirement.
         Ratified = "ratified",
-        /// It is no step of a review.
+        /// A version that is not a step of a review.
         Other = "unpublished",
     }
 }
 
 impl Track {
-    /// Before the first version of an artifact.
+    /// Creates the track of an artifact before its first version.
     pub fn new(id: &DocumentId) -> Self {
         Self {
             id: id.clone(),
@@ -209,8 +212,10 @@ impl Track {
         }
     }
 
-    /// Takes a principal for an author of what awaits a decision: what they submitted of an artifact,
-    /// this one or one that is linked with it by a move, is lost, and may be the same text.
+    /// Makes a principal an author of the pending submission.
+    ///
+    /// A version that the principal submitted is lost, and may have had the same text. `of` is its
+    /// artifact: this one, or one that a move links with it.
     pub(crate) fn bar(&mut self, of: &DocumentId, submitter: PrincipalKey) {
         match *of == self.id {
             true => self.lost.push(submitter),
@@ -218,18 +223,19 @@ impl Track {
         }
     }
 
-    /// Whether what awaits a decision has authors by what is lost.
+    /// Returns true if the pending submission has authors because of lost versions.
     pub(crate) fn has_lost(&self) -> bool {
         self.pending.is_some() && !(self.lost.is_empty() && self.lost_elsewhere.is_empty())
     }
 
-    /// The documents that versions with a review name as what they were derived from: the source of a
-    /// move is one of them.
+    /// Returns the documents that versions with a review name in `derived_from`.
+    ///
+    /// The source of a move is one of them.
     pub(crate) fn origins(&self) -> &BTreeSet<DocumentId> {
         &self.origins
     }
 
-    /// After every version of a history, each recomputed.
+    /// Returns the track after every version of a history, each recomputed.
     ///
     /// # Errors
     /// The first version that the chain does not vouch for.
@@ -242,7 +248,7 @@ impl Track {
         Ok(track)
     }
 
-    /// Takes the next version of a history; gives its entry, with its text and what it is.
+    /// Takes the next version of a history; returns its entry, its text and its kind.
     ///
     /// # Errors
     /// The chain does not vouch for it.
@@ -254,7 +260,7 @@ impl Track {
         Ok(Some((entry, text, self.take(entry, text, fields.as_deref()))))
     }
 
-    /// What the last version of a history is to its reviews.
+    /// Returns the kind of the last version of a history.
     ///
     /// # Errors
     /// The chain does not vouch for its text.
@@ -268,13 +274,13 @@ impl Track {
         Ok(Self::new(id).kind_of(last, &text))
     }
 
-    /// The text that was published last, also where it was retired since.
+    /// Returns the text that was published last, even if it was retired since.
     pub fn last_published(&self) -> Option<&Published> {
         self.published.as_ref().or(self.former.as_ref())
     }
 
-    /// The text that was published last by a valid approval, or needed none; also if it was retired
-    /// since.
+    /// Returns the text that was published last by a valid approval or needed none, even if it was
+    /// retired since.
     pub fn last_approved(&self) -> Option<&Published> {
         match &self.distrusted {
             Some(distrusted) => distrusted.approved.as_ref(),
@@ -282,22 +288,22 @@ impl Track {
         }
     }
 
-    /// The text that is published, if it was approved or needed no approval.
+    /// Returns the published text, if it was approved or needed no approval.
     pub(super) fn approved(&self) -> Option<&Published> {
         self.published.as_ref().filter(|published| published.is_approved)
     }
 
-    /// The artifact.
+    /// Returns the id of the artifact.
     pub fn id(&self) -> &DocumentId {
         &self.id
     }
 
-    /// What the next version is to the reviews.
+    /// Returns the kind of the next version.
     pub fn kind_of(&self, entry: &Entry, text: &str) -> StepKind {
         self.kind_by(entry, self.fields_that_count(entry, text).as_ref())
     }
 
-    /// The same of a version whose text has these review fields.
+    /// Returns the kind of a version whose text has these review fields.
     pub(crate) fn kind_by(&self, entry: &Entry, fields: Option<&ReviewFields>) -> StepKind {
         if entry.state != EntryState::Unpublished {
             return StepKind::Event;
@@ -308,24 +314,25 @@ impl Track {
         }
     }
 
-    /// The review fields of a version, where what it is may depend on them.
+    /// Returns the review fields of a version, if its kind may depend on them.
     fn fields_that_count(&self, entry: &Entry, text: &str) -> Option<ReviewFields> {
         let count = self.id.is_document() && !entry.is_published();
         count.then(|| fields_of(text)).flatten()
     }
 
-    /// The review fields of a text of the artifact; `None` of a governance file, which has none.
+    /// Returns the review fields of a text of the artifact; `None` for a governance file.
     pub fn review_fields(&self, text: &str) -> Option<ReviewFields> {
         self.id.is_document().then(|| fields_of(text)).flatten()
     }
 
-    /// Takes the next version.
+    /// Takes the next version; returns its kind.
     pub fn step(&mut self, entry: &Entry, text: &str) -> StepKind {
         let fields = self.fields_that_count(entry, text);
         self.take(entry, text, fields.as_ref())
     }
 
-    /// The same once a principal submits a text as the next version, which is not written yet.
+    /// Returns the track after a principal submits a text as the next version, which is not
+    /// written yet.
     #[must_use]
     pub(crate) fn submitting(
         &self,
@@ -349,7 +356,7 @@ impl Track {
         track
     }
 
-    /// Takes the next version, whose text has these review fields.
+    /// Takes the next version, whose text has these review fields; returns its kind.
     pub(crate) fn take(
         &mut self,
         entry: &Entry,
@@ -371,7 +378,8 @@ impl Track {
                 self.submitters.clear();
             }
             StepKind::Ratified => self.emergency = None,
-            // Nothing is approved across a version that is no step.
+            // An approval after a version that is not a step does not apply to an
+            // earlier submission.
             StepKind::Other => self.pending = None,
         }
         if let (Some(pending), Some(fault)) = (&mut self.pending, backdated) {
@@ -385,7 +393,8 @@ impl Track {
         let tail = &mut self.tail;
         match kind {
             StepKind::Event => *tail = Tail::default(),
-            // Nothing that comes before a submission, or before no step, is decided any more.
+            // A later decision never applies to a step before a submission, or before a version
+            // that is not a step.
             StepKind::Submitted | StepKind::Other => tail.steps.clear(),
             StepKind::Rejected | StepKind::Withdrawn => {
                 let change = self.pending.as_ref().and_then(|pending| pending.change.clone());
@@ -398,15 +407,17 @@ impl Track {
         }
     }
 
-    /// Takes a version whose text is lost; without an entry if that cannot be read.
+    /// Takes a version whose text is lost; `entry` is `None` if that cannot be read, too.
     pub fn lose(&mut self, entry: Option<&Entry>) {
         (self.published, self.pending) = (None, None);
         self.latest = self.latest.max(entry.map_or(Timestamp::MIN, |entry| entry.edited_at));
     }
 
-    /// Marks the event that was taken last as one without a valid approval. It ends nothing: who
-    /// submitted before it stays an author, and the text before it still decides about roles. Of an
-    /// event that is not just an approval, `by` is its entry, whose editor is an author of what follows.
+    /// Marks the event that was taken last as one without a valid approval.
+    ///
+    /// Such an event ends nothing: earlier submitters stay authors, and the text before it still
+    /// decides about roles. If the event is more than an approval, `by` is its entry, whose editor
+    /// is an author of what follows.
     pub(crate) fn disown(&mut self, by: Option<&Entry>) {
         if let Some(published) = &mut self.published {
             published.is_approved = false;
@@ -432,7 +443,7 @@ impl Track {
                 self.former.clone()
             }
         };
-        // Without distrusted events the text before this one was approved.
+        // Without distrusted events, the text before this one was approved.
         let before = self.distrusted.take();
         let before = before.unwrap_or_else(|| Distrusted { approved: last, ..Default::default() });
         let submitters = std::mem::take(&mut self.submitters);
@@ -460,7 +471,7 @@ impl Track {
             }
         };
         let body = body_of_submission(&self.id, text);
-        // Only of a text that is new the submitter is an author.
+        // A submitter is an author only of a new text.
         if action == Some(Action::Publish) {
             self.kept += text.len();
             let is_kept = self.kept <= KEPT;
@@ -505,7 +516,7 @@ impl Track {
 }
 
 impl Pending {
-    /// Who approved it so far, in order.
+    /// Returns the approvers so far, in order.
     pub fn approvers(&self) -> Vec<String> {
         self.approvals.iter().map(|approval| approval.by.clone()).collect()
     }
@@ -523,8 +534,10 @@ fn kind_of_document(fields: Option<&ReviewFields>) -> StepKind {
     }
 }
 
-/// A governance file has no field that could say it: a version is an act if its diff has the mark
-/// of one, and else a submission.
+/// Returns the kind of a version of a governance file.
+///
+/// Governance files are without review fields: a version is an act if its diff has the mark of one,
+/// and a submission otherwise.
 fn kind_of_governance_file(entry: &Entry) -> StepKind {
     match decision(entry) {
         None => StepKind::Submitted,
@@ -535,12 +548,12 @@ fn kind_of_governance_file(entry: &Entry) -> StepKind {
     }
 }
 
-/// Whether an entry of a governance file is an act.
+/// Returns true if an entry of a governance file is an act.
 pub fn is_act(entry: &Entry) -> bool {
     decision(entry).is_some()
 }
 
-/// What an act on a governance file decides.
+/// Returns the decision of an act on a governance file; `None` if the entry is not an act.
 pub(super) fn decision(entry: &Entry) -> Option<Result<&str, ()>> {
     match &entry.stored {
         TextStorage::Diff(diff) => diff::act(diff, entry.version),
@@ -548,20 +561,22 @@ pub(super) fn decision(entry: &Entry) -> Option<Result<&str, ()>> {
     }
 }
 
-/// The review fields of a document's text.
+/// Returns the review fields of a document's text.
 pub(crate) fn fields_of(text: &str) -> Option<ReviewFields> {
     ReviewFields::of(&Document::parse(text).ok()?.frontmatter)
 }
 
-/// The same as [`body_hash`] of a text that has review fields, so that its frontmatter is readable.
+/// Returns the [`body_hash`] of a text that has review fields, so that its frontmatter is readable.
 fn body_of_submission(id: &DocumentId, text: &str) -> Digest {
     let parts = id.is_document().then(|| split(text).ok()).flatten();
     let body = parts.map_or(text, |parts| &text[parts.body..]);
     Digest::of(body.as_bytes())
 }
 
-/// The hash of what follows the frontmatter of a document, or of a governance file. A document whose
-/// frontmatter cannot be read is hashed whole: it has the body of no other one.
+/// Returns the hash of the body of a document, or of the text of a governance file.
+///
+/// A document whose frontmatter cannot be read is hashed whole, so that its body equals no
+/// other one.
 pub(super) fn body_hash(id: &DocumentId, text: &str) -> Digest {
     let document = id.is_document().then(|| Document::parse(text).ok()).flatten();
     let body = document.map_or(text, |document| &text[document.parts.body..]);
