@@ -1,7 +1,7 @@
-//! Who may see what in a governed vault with `reads: stewards` (`spec/review.md`, REV-21 to REV-26).
+//! Read access in a governed vault with `reads: stewards` (`spec/review.md`, REV-21 to REV-26).
 //!
-//! Snapshots, the review queue, logs and staged results ask a [`Viewer`], or a [`Nameable`] that was
-//! made of one; none of them decides by itself. If all principals may read, there is no viewer.
+//! Snapshots, the review queue, logs and staged results ask a [`Viewer`], or a [`Nameable`] made
+//! from one; none of them decides by itself. If all principals may read, no viewer is created.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -23,17 +23,17 @@ use crate::values::model::number::CheckpointNumber;
 use crate::values::model::principal::PrincipalKey;
 use crate::values::model::tag::Tag;
 
-/// Who reads, and what stewards allow.
+/// A reader, and the stewards that decide what they may read.
 #[derive(Clone, Debug)]
 pub(crate) struct Viewer {
     who: PrincipalKey,
     stewards: Stewards,
     /// How tags of texts are read.
     markup: Markup,
-    /// Whether tags decide about any document.
+    /// True if tags decide about any document.
     by_tags: bool,
-    /// The governance files that the chain does not vouch for, or that cannot be parsed, so that it is
-    /// unknown who may read.
+    /// The governance files that the chain does not vouch for, or that cannot be parsed, so that it
+    /// is unknown who may read.
     pub(crate) lost: Vec<LostRules>,
 }
 
@@ -79,15 +79,15 @@ impl Viewer {
         let (config, is_readable) = match in_force.config_at(head) {
             None => return Ok(None),
             Some(File::Read(_, config)) => (Some(config), true),
-            // It may have limited readers, whatever the one before it says.
+            // This version may have limited the readers, whatever the one before it contains.
             Some(File::Invalid(_) | File::Lost(_)) => (None, false),
-            // The last one that was approved and can be read.
+            // The last version that was approved and can be read.
             Some(File::Retired(_)) => {
                 (in_force.configs().iter().rev().find_map(|(_, file)| file.read()), false)
             }
         };
         let stewards = in_force.stewards_at(head);
-        // Where the last version cannot be read, a vault with stewards is governed (REV-1).
+        // If the last version cannot be read, a vault with stewards is governed (REV-1).
         let is_supposed = |config: &Config| {
             !is_readable && stewards.is_some() && config.review.reads == Reads::Stewards
         };
@@ -107,12 +107,12 @@ impl Viewer {
         Ok(Some(Self { who: who.key(), stewards, markup, by_tags, lost }))
     }
 
-    /// Whether this may be read, which has these tags.
+    /// Returns true if the reader may read an artifact with these tags.
     pub(crate) fn may(&self, id: &DocumentId, tags: &[Tag]) -> bool {
         self.stewards.role_of(&self.who, id, tags).is_some()
     }
 
-    /// The same, as far as the id decides it.
+    /// Returns the decision that follows from the id alone; `None` if tags decide.
     pub(crate) fn by_id(&self, id: &DocumentId) -> Option<bool> {
         let decides = |scope: &Scope| matches!(scope, Scope::Document(_) | Scope::Folder(_));
         let is_decided = !self.by_tags
@@ -121,7 +121,7 @@ impl Viewer {
         is_decided.then(|| self.may(id, &[]))
     }
 
-    /// Whether the id alone says that a text may be read, so that its name may be told (REV-24).
+    /// Returns true if the id alone allows reading a text, so that its name may be shown (REV-24).
     pub(crate) fn may_know(&self, id: &DocumentId) -> bool {
         self.by_id(id) == Some(true)
     }
@@ -143,7 +143,7 @@ impl Viewer {
         self.by_id(id).unwrap_or_else(|| self.may(id, tags))
     }
 
-    /// Whether a text of an artifact may be read.
+    /// Returns true if this text of an artifact may be read.
     pub(crate) fn may_read(&self, id: &DocumentId, text: &str) -> bool {
         let tags = || {
             let rules = Rules { markup: self.markup, ..Rules::default() };
@@ -152,8 +152,8 @@ impl Viewer {
         self.by_id(id).unwrap_or_else(|| self.markup != Markup::Unknown && tags())
     }
 
-    /// Returns true if the versions of an artifact that await a decision, and its published one, may be
-    /// read.
+    /// Returns true if the versions of an artifact that await a decision, and its published one,
+    /// may be read.
     pub(crate) fn may_read_track(&self, track: &Track) -> bool {
         let pending = track.pending.iter().map(|pending| &pending.text);
         let published = track.last_published().into_iter().map(|published| &published.text);
@@ -163,38 +163,40 @@ impl Viewer {
     }
 }
 
-/// Which ids a reader may be told, and which texts, apart from any snapshot.
+/// The ids and texts that a reader may learn about without a snapshot.
 #[derive(Debug)]
 pub(crate) struct Nameable {
     viewer: Viewer,
-    /// What the last checkpoint holds, and whether that may be read.
+    /// The artifacts of the last checkpoint, each with true if it may be read.
     held: HashMap<DocumentId, bool>,
 }
 
 impl Nameable {
-    /// What a viewer may be told. `held`: what the last checkpoint holds, and whether it may be read.
+    /// Creates it from a viewer and the artifacts of the last checkpoint, each with true if it may
+    /// be read.
     pub(crate) fn new(viewer: Viewer, held: HashMap<DocumentId, bool>) -> Self {
         Self { viewer, held }
     }
 
-    /// Whether the reader has a role at the vault.
+    /// Returns true if the reader has a role at the vault.
     pub(crate) fn has_role_at_vault(&self) -> bool {
         self.viewer.may(&DocumentId::config(), &[])
     }
 
-    /// Which artifacts the last checkpoint holds that may not be read.
+    /// Returns the artifacts of the last checkpoint that may not be read.
     pub(crate) fn hidden(&self) -> impl Iterator<Item = &DocumentId> {
         self.held.iter().filter(|(_, is_readable)| !**is_readable).map(|(id, _)| id)
     }
 
-    /// Whether the reader may be told that there is an artifact of this id, as
-    /// a snapshot answers.
+    /// Returns true if the reader may learn that an artifact of this id exists, as in a snapshot.
     pub(crate) fn may_name(&self, id: &DocumentId) -> bool {
         let held = self.held.get(id).copied();
         held.unwrap_or_else(|| self.viewer.by_id(id) == Some(true))
     }
 
-    /// The same of a version of it, whose text is read only where its tags decide.
+    /// Returns true if the reader may learn about a version of an artifact.
+    ///
+    /// `text` is called only if the tags of the version decide.
     pub(crate) fn may_name_version(
         &self,
         id: &DocumentId,

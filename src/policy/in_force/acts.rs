@@ -1,5 +1,5 @@
-//! Whether acts upon staged entries stand: by the stewards in force and the documents that were made
-//! (`spec/staging.md`, STAGE-19).
+//! Judges acts on staged entries by the stewards in force and the documents that were made of the
+//! entries (`spec/staging.md`, STAGE-19).
 
 use std::cell::{OnceCell, RefCell};
 use std::collections::HashMap;
@@ -18,21 +18,22 @@ use crate::values::model::id::DocumentId;
 use crate::values::model::number::{CheckpointNumber, Version};
 use crate::values::model::timestamp::Timestamp;
 
-/// Judges acts by what a sound log says.
+/// Judges acts by the rules and histories of a sound log.
 pub(crate) struct ActJudge<'j, 'l> {
     files: &'j Files,
     chronicle: &'j Chronicle<'l>,
     eras: OnceCell<Vec<Era>>,
-    /// The texts of sources by which roles are decided.
+    /// The published texts of sources, which decide roles.
     texts: RefCell<HashMap<DocumentId, Vec<String>>>,
-    /// Who reviews what, as far as it was decided.
+    /// The principals already asked about, with true for a reviewer of the source and `None`
+    /// if unknown.
     decided: RefCell<HashMap<Asked, Option<bool>>>,
 }
 
-/// A source and a principal, in an era.
+/// A source and a principal, in the era that begins at a checkpoint.
 type Asked = (DocumentId, String, CheckpointNumber);
 
-/// What is in force from a checkpoint on.
+/// The mode from a checkpoint on.
 struct Era {
     from: CheckpointNumber,
     at: Timestamp,
@@ -40,7 +41,7 @@ struct Era {
 }
 
 impl Era {
-    /// Whether a principal has a role for any of these texts; none where that is not known.
+    /// Returns true if a principal has a role for any of these texts; `None` if that is unknown.
     fn allows(&self, who: &str, needed: Role, id: &DocumentId, texts: &[String]) -> Option<bool> {
         match &self.mode {
             Mode::Ungoverned => Some(true),
@@ -54,27 +55,27 @@ impl Era {
     }
 }
 
-/// What the history of a document says of a promotion.
+/// The result of a search for the version that a promotion made.
 enum Made {
-    /// A version was made of the entry; its text.
+    /// A version was made of the entry; contains its text.
     Of(String),
-    /// None was.
+    /// No version was made of the entry.
     Not,
-    /// Not all versions can be read.
+    /// Some versions cannot be read.
     Unknown,
 }
 
 impl<'j, 'l> ActJudge<'j, 'l> {
-    /// A judge by this log.
+    /// Creates a judge for this log.
     pub(crate) fn new(files: &'j Files, chronicle: &'j Chronicle<'l>) -> Self {
         let (eras, texts, decided) = Default::default();
         Self { files, chronicle, eras, texts, decided }
     }
 
-    /// Whether an act stands.
+    /// Returns the standing of an act.
     pub(crate) fn standing(&self, act: &JudgedAct<'_>) -> Standing {
         match act.kind {
-            // What retention says needs no role.
+            // Retention removes entries without a role.
             ActKind::Collect => Standing::Sound,
             ActKind::Promote => self.of_promotion(act),
             ActKind::Pin | ActKind::Unpin | ActKind::Discard | ActKind::Erase => {
@@ -86,7 +87,7 @@ impl<'j, 'l> ActJudge<'j, 'l> {
 
     fn of_promotion(&self, act: &JudgedAct<'_>) -> Standing {
         let document = act.act.document.as_deref().and_then(|id| id.parse::<DocumentId>().ok());
-        // A line without them is not read.
+        // A line without these fields is not read.
         let Some((id, version)) = document.zip(act.act.version) else { return Standing::Sound };
         match self.made(&id, Version(version), &act.entry.name().to_string()) {
             Made::Not => Standing::Void(VoidAct::NoDocument),
@@ -99,8 +100,9 @@ impl<'j, 'l> ActJudge<'j, 'l> {
         }
     }
 
-    /// Whether a version of a document says that it was made of an entry. After a merge it may be
-    /// another one than the act names.
+    /// Returns the version of a document that names an entry as its origin.
+    ///
+    /// After a merge its number may differ from that in the act.
     fn made(&self, id: &DocumentId, version: Version, entry: &str) -> Made {
         let history = match replay::load(self.files, id) {
             Ok(history) => history,
@@ -124,9 +126,10 @@ impl<'j, 'l> ActJudge<'j, 'l> {
         if is_whole { Made::Not } else { Made::Unknown }
     }
 
-    /// Whether the principal of an act had a role when it was done. An act names the hash of its
-    /// entry, which names the checkpoint that was consumed: it is later than both. Which of the later
-    /// checkpoints its writer had is not recorded, only a time.
+    /// Judges the role of a principal at the time of their act.
+    ///
+    /// An act names the hash of its entry, which names the checkpoint that was consumed; so the act
+    /// is later than both. Which later checkpoint its writer had read is not recorded, only a time.
     fn of_role(
         &self,
         act: &JudgedAct<'_>,
@@ -137,7 +140,7 @@ impl<'j, 'l> ActJudge<'j, 'l> {
         let consumed = act.entry.entry.checkpoint().unwrap_or(CheckpointNumber::NONE);
         let first = eras.partition_point(|era| era.from <= consumed).saturating_sub(1);
         let possible = eras.get(first..).unwrap_or_default();
-        // Times are written in one form, so that they compare as texts.
+        // Times are written in one form, so that they can be compared as texts.
         let at = act.at.max(act.entry.at.as_str()).parse::<Timestamp>().ok();
         let then = possible.iter().rposition(|era| Some(era.at) <= at).unwrap_or(0);
         match possible.get(then).map(|era| allows(era, who)) {
@@ -147,7 +150,7 @@ impl<'j, 'l> ActJudge<'j, 'l> {
         }
     }
 
-    /// Whether a principal is a reviewer of a source, by any version of it that was sealed.
+    /// Returns true if a principal is a reviewer of a source by any of its sealed versions.
     fn reviews(&self, era: &Era, who: &str, source: &DocumentId) -> Option<bool> {
         let key = (source.clone(), who.to_owned(), era.from);
         if let Some(known) = self.decided.borrow().get(&key) {
@@ -160,7 +163,7 @@ impl<'j, 'l> ActJudge<'j, 'l> {
         found
     }
 
-    /// Every published text of a source.
+    /// Returns every published text of a source.
     fn sealed_texts(&self, source: &DocumentId) -> Vec<String> {
         let Ok(history) = replay::load(self.files, source) else { return Vec::new() };
         let (mut walk, mut texts) = (Walk::new(self.files, source, &history), Vec::new());
@@ -172,7 +175,7 @@ impl<'j, 'l> ActJudge<'j, 'l> {
         texts
     }
 
-    /// The eras of the log, in order.
+    /// Returns the eras of the log, in order.
     fn read_eras(&self) -> Vec<Era> {
         let at = Timestamp::from_millis(0);
         let before = Era { from: CheckpointNumber::NONE, at, mode: Mode::Ungoverned };
@@ -182,11 +185,11 @@ impl<'j, 'l> ActJudge<'j, 'l> {
     }
 }
 
-/// The first version of a document that says that it was made of an entry, and whose body is the
-/// content.
+/// Returns the first version of a document that names an entry as its origin and has its content as
+/// the body.
 ///
 /// # Errors
-/// No version is so, or not all can be read.
+/// No version does, or some versions cannot be read.
 pub(crate) fn version_made(
     files: &Files,
     id: &DocumentId,
@@ -207,23 +210,23 @@ pub(crate) fn version_made(
     Err(why)
 }
 
-/// Why a document was not made of an entry.
+/// The reason for which a document was not made of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum NotMade {
-    /// A version says that it was, and has another body.
+    /// A version names the entry as its origin, but has another body.
     OtherBody,
-    /// It is another document.
+    /// No readable version names the entry as its origin.
     Other,
 }
 
-/// Whether the body of a text is the content of an entry, byte for byte (STAGE-16).
+/// Returns true if the body of a text is the content of an entry, byte for byte (STAGE-16).
 fn is_content(text: &str, entry: &StagedEntry) -> bool {
     let body = Document::parse(text).ok().and_then(|document| text.get(document.parts.body..));
     let is_it = |body: &str| Some(Digest::of(body.as_bytes())) == entry.entry.raw();
     body.is_some_and(is_it)
 }
 
-/// The entry that a text says it was made of.
+/// Returns the entry that a text names as its origin.
 fn promoted_from(text: &str) -> Option<String> {
     let root = Document::parse(text).ok()?.frontmatter.root?;
     Some(root.get("promoted_from")?.text()?.to_owned())

@@ -1,5 +1,4 @@
-//! Whether each event of a history was approved as the rules ask that were in force before it
-//! (REV-17).
+//! Judges each event of a history by the rules in force before it (REV-17).
 
 use super::decided::Decided;
 use crate::policy::rules::{Fault, FaultKind, Rules, StepKind, Track};
@@ -9,16 +8,16 @@ use crate::values::model::id::DocumentId;
 use crate::values::model::number::{CheckpointNumber, Version};
 use crate::values::model::timestamp::Timestamp;
 
-/// What an approval depends on, beyond the history of its artifact.
+/// The data outside of a history on which its approvals depend.
 pub(crate) trait Around {
-    /// The rules in force before the event of a checkpoint; `None` if the vault was not governed.
+    /// Returns the rules in force before the event of a checkpoint; `None` if the vault was
+    /// not governed.
     fn rules_before(&self, checkpoint: CheckpointNumber) -> Option<&Rules>;
 
-    /// The rules that judge a step of this time (REV-31).
+    /// Returns the rules that judge a step of this time (REV-31).
     fn rules_at(&self, at: Timestamp) -> Option<&Rules>;
 
-    /// What is wrong with the move of another document that made this first version; `None` if no
-    /// move made it.
+    /// Returns the faults of the move that made this first version; `None` if no move made it.
     fn moved_here(
         &self,
         id: &DocumentId,
@@ -34,36 +33,38 @@ pub(crate) trait Around {
 /// The approvals of one history, as far as it was read.
 #[derive(Debug)]
 pub(crate) struct Approvals {
-    /// The reviews.
+    /// The reviews of the artifact.
     pub(crate) track: Track,
-    /// What is wrong with the submission that awaits a decision; it counts once that is approved.
+    /// The faults of the pending submission, which are reported when it is approved.
     submission: Vec<(Version, Fault)>,
 }
 
-/// What one version is to the reviews of its artifact.
+/// The result of taking one version.
 #[derive(Debug)]
 pub(crate) struct Taken {
     /// The kind of step.
     pub(crate) kind: StepKind,
-    /// What is wrong with its approval or with the step itself, each with the version to report.
+    /// The faults of its approval or of the step itself, each with the version to report.
     pub(crate) faults: Vec<(Version, Fault)>,
-    /// What an event of a governed vault did, to be compared with the other versions of the event.
+    /// The version as an event of a governed vault made it, to compare with the others of
+    /// the event.
     pub(crate) decided: Option<Decided>,
 }
 
 impl Approvals {
-    /// Before the first version of an artifact.
+    /// Creates the approvals of an artifact before its first version.
     pub(crate) fn new(id: &DocumentId) -> Self {
         Self { track: Track::new(id), submission: Vec::new() }
     }
 
-    /// Passes over a version whose text is lost; without an entry if that cannot be read.
+    /// Skips a version whose text is lost; `entry` is `None` if that cannot be read, too.
     pub(crate) fn lose(&mut self, entry: Option<&Entry>) {
         self.track.lose(entry);
     }
 
-    /// Takes the next version, and judges it if the vault was governed. `checkpoint` is the one
-    /// whose event published or retired the version.
+    /// Takes the next version, and judges it if the vault was governed.
+    ///
+    /// `checkpoint` is the one whose event published or retired the version.
     pub(crate) fn take(
         &mut self,
         (entry, text): (&Entry, &str),
@@ -73,14 +74,14 @@ impl Approvals {
         self.take_described((entry, text, None), checkpoint, around)
     }
 
-    /// The same of a text whose review fields may be known already.
+    /// Takes the next version, whose review fields may be known already.
     pub(crate) fn take_described(
         &mut self,
         (entry, text, fields): (&Entry, &str, Option<Option<&ReviewFields>>),
         checkpoint: Option<CheckpointNumber>,
         around: &impl Around,
     ) -> Taken {
-        // Reading the fields of a text takes longer than all else here.
+        // Reading the fields of a text takes longer than everything else here.
         let read = fields.is_none().then(|| self.track.review_fields(text)).flatten();
         let fields = fields.unwrap_or(read.as_ref());
         let mut submission = std::mem::take(&mut self.submission);
@@ -94,7 +95,7 @@ impl Approvals {
             } else {
                 let judged = self.track.judge(entry, (text, fields), rules);
                 faults = judged.into_iter().map(of_entry).collect();
-                // A retirement in an emergency approves nothing.
+                // An emergency retirement approves nothing.
                 if !is_emergency(fields) {
                     faults.splice(..0, submission.drain(..));
                     faults.extend(self.lost_target(entry, checkpoint, around).map(of_entry));
@@ -125,8 +126,9 @@ impl Approvals {
         Taken { kind, faults, decided }
     }
 
-    /// What is wrong with the move that made a first version: then the submission of its source
-    /// vouches for it. `None` if no move made it.
+    /// Returns the faults of the move that made a first version; `None` if no move made it.
+    ///
+    /// The submission of the source of the move is also that of this version.
     fn moved_here(
         &self,
         (entry, text): (&Entry, &str),
@@ -139,7 +141,7 @@ impl Approvals {
         is_new.then(|| around.moved_here(id, entry, text, checkpoint)).flatten()
     }
 
-    /// A move publishes its target with the event that retires its source.
+    /// Returns the fault of a move whose target was not published by the same event.
     fn lost_target(
         &self,
         entry: &Entry,
@@ -155,7 +157,7 @@ impl Approvals {
     }
 }
 
-/// Returns true if a text says that its document was retired in an emergency, which moves nothing.
+/// Returns true if these are the fields of an emergency retirement, which moves nothing.
 fn is_emergency(fields: Option<&ReviewFields>) -> bool {
     fields.is_some_and(|fields| fields.state == ReviewState::Emergency)
 }

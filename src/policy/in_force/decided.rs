@@ -1,5 +1,5 @@
-//! What the versions of one event say together of who made it (`spec/review.md`, REV-17): one principal
-//! did, who approved a part of each set that it completed.
+//! Compares the versions of one event (`spec/review.md`, REV-17): one principal made all of them,
+//! and approved a part of each set that the event completed.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -17,13 +17,13 @@ pub(crate) struct Decided {
     id: DocumentId,
     version: Version,
     by: String,
-    /// Whether its editor approved it, or retired it in an emergency.
+    /// True if its editor approved it, or retired it in an emergency.
     is_own: bool,
-    /// The set that it is part of.
+    /// Name of the set that contains it.
     set: Option<String>,
 }
 
-/// What is wrong with a version for what other versions of its event say.
+/// The fault of a version that other versions of its event contradict.
 #[derive(Clone, Debug)]
 pub(crate) struct Contradiction {
     pub(crate) checkpoint: CheckpointNumber,
@@ -40,17 +40,18 @@ impl Contradiction {
 }
 
 impl Decided {
-    /// The checkpoint of the event.
+    /// Returns the checkpoint of the event.
     pub(super) fn checkpoint(&self) -> CheckpointNumber {
         self.checkpoint
     }
 
-    /// Returns true if its editor approved it: then it needs nothing of the other versions of its event.
+    /// Returns true if its editor approved it, so that the other versions of its event
+    /// are irrelevant.
     pub(super) fn is_own(&self) -> bool {
         self.is_own
     }
 
-    /// What an entry says, before the track takes it.
+    /// Returns the decision of an entry. Must be called before the track takes the entry.
     pub(crate) fn of(
         track: &Track,
         (entry, fields): (&Entry, Option<&ReviewFields>),
@@ -63,7 +64,7 @@ impl Decided {
             fields.state == ReviewState::Emergency
                 || fields.approved_by.iter().any(|name| PrincipalKey::of(name) == key)
         });
-        // A retirement in an emergency completes no set.
+        // An emergency retirement completes no set.
         let set = change.filter(|_| state == Some(ReviewState::Approved));
         Self {
             checkpoint,
@@ -82,8 +83,10 @@ impl Decided {
     }
 }
 
-/// Reports versions whose event names another editor in other versions, and sets that were completed by
-/// a principal who approved no part of them.
+/// Reports contradictions between the versions of each event.
+///
+/// These are versions with another editor than most versions of the event, and sets that were
+/// completed by a principal who approved no part of them.
 pub(crate) fn contradictions(decided: &[Decided]) -> Vec<Contradiction> {
     let mut events: BTreeMap<CheckpointNumber, Vec<&Decided>> = BTreeMap::new();
     for one in decided {

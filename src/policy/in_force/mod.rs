@@ -1,10 +1,10 @@
-//! The rules in force, and whether what was published was approved by them (paper, section 4.5;
-//! `spec/review.md`).
+//! The rules in force at a checkpoint, and the approvals that are valid by them (paper, section
+//! 4.5; `spec/review.md`).
 //!
-//! [`InForce`] holds the rules at every checkpoint of a log, built once from the histories of the
-//! configuration and of `stewards.yaml`. [`Approvals`] judges the versions of one history in order.
-//! Readers, writers, verifiers and bundles ask these two. [`ActJudge`] judges acts upon staged
-//! entries by the same rules. Nothing here reads a live file or writes.
+//! [`InForce`] contains the rules at every checkpoint of a log, built once from the histories of
+//! the configuration and of `stewards.yaml`. [`Approvals`] judges the versions of one history in
+//! order. Readers, writers, verifiers and bundles call these two. [`ActJudge`] judges acts on
+//! staged entries by the same rules. Nothing here reads a live file or writes.
 
 mod acts;
 mod approvals;

@@ -1,4 +1,4 @@
-//! What approved moves made of the documents that they retired.
+//! The documents that approved moves made of the documents that they retired.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -16,23 +16,24 @@ use crate::values::model::id::DocumentId;
 use crate::values::model::number::{CheckpointNumber, Version};
 use crate::values::model::timestamp::Timestamp;
 
-/// What moves made of the documents that they retired, for each checkpoint at which a first version
-/// may be the target of one. The history of each source is read once.
+/// The targets of moves, for each checkpoint at which a first version may be a target.
+///
+/// The history of each source is read once.
 #[derive(Debug, Default)]
 pub(crate) struct Moves {
     removed: OnceLock<Removals>,
     found: Mutex<HashMap<CheckpointNumber, Once>>,
 }
 
-/// What the moves of one checkpoint publish.
+/// The moves of one checkpoint, read once.
 type Once = Arc<OnceLock<Made>>;
 
-/// What the moves of one checkpoint publish, as far as their sources can be read.
+/// The targets that the moves of one checkpoint publish, if their sources can be read.
 #[derive(Debug, Default)]
 struct Made {
-    /// By the id of the target.
+    /// The targets, by their ids.
     moved: HashMap<DocumentId, Moved>,
-    /// Why a source that the checkpoint removes cannot be read.
+    /// The sources that the checkpoint removes and that cannot be read, with the reason.
     unread: HashMap<DocumentId, String>,
 }
 
@@ -40,15 +41,15 @@ struct Made {
 #[derive(Clone, Debug)]
 struct Moved {
     made: MovedText,
-    /// What is wrong with the approval of the move.
+    /// The faults of the approval of the move.
     faults: Vec<Fault>,
 }
 
 impl Moves {
-    /// What the approved moves of a checkpoint publish.
+    /// Returns the targets that the approved moves of a checkpoint publish.
     fn of(&self, checkpoint: CheckpointNumber, judge: &Judge<'_>) -> Once {
-        // A source may be the target of an earlier move. These are judged from the oldest on, so
-        // that no judgement waits for more than one other.
+        // A source may be the target of an earlier move. Moves are judged from the oldest on, so
+        // that a judgement waits for at most one other.
         let mut waiting = vec![checkpoint];
         while let Some(last) = waiting.last().copied() {
             match self.earlier(last, judge) {
@@ -63,7 +64,7 @@ impl Moves {
     }
 
     fn once(&self, checkpoint: CheckpointNumber) -> Once {
-        // A thread that panicked has left whole entries.
+        // Entries are inserted whole, so the map is usable even if a thread panicked.
         let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
         Arc::clone(found.entry(checkpoint).or_default())
     }
@@ -77,7 +78,7 @@ impl Moves {
         removed.get(&checkpoint).map_or(&[], Vec::as_slice)
     }
 
-    /// An earlier checkpoint whose moves are to be known before those of a checkpoint are.
+    /// Returns an earlier checkpoint whose moves must be judged before those of this one.
     fn earlier(&self, checkpoint: CheckpointNumber, judge: &Judge<'_>) -> Option<CheckpointNumber> {
         if self.once(checkpoint).get().is_some() {
             return None;
@@ -109,21 +110,21 @@ impl Moves {
     }
 }
 
-/// The surroundings of every history of a vault.
+/// The data of a vault that judges any of its histories.
 #[derive(Clone, Copy)]
 pub(crate) struct Judge<'j> {
     /// The files of a vault or of a bundle.
     pub(crate) files: &'j dyn Histories,
     /// The rules in force.
     pub(crate) in_force: &'j InForce,
-    /// What the log records of each artifact.
+    /// The records of the log about each artifact.
     pub(crate) records: &'j dyn Records,
-    /// What moves made of their sources, as far as it was read.
+    /// The moves read so far.
     pub(crate) moves: &'j Moves,
 }
 
 impl Judge<'_> {
-    /// The reviews of a history, every hash recomputed and every event judged.
+    /// Returns the reviews of a history, with every hash recomputed and every event judged.
     ///
     /// # Errors
     /// The first version that the chain does not vouch for.
@@ -139,10 +140,10 @@ impl Judge<'_> {
         Ok(approvals.track)
     }
 
-    /// What the retirement of a document at an instant publishes under another id.
+    /// Returns the target that the retirement of a document at a time publishes.
     ///
     /// # Errors
-    /// Why the source cannot be read.
+    /// The reason for which the source cannot be read.
     fn moved_away(
         &self,
         source: &DocumentId,
@@ -164,7 +165,7 @@ impl Judge<'_> {
             let Some((entry, text, fields)) = vouched? else { return Ok(None) };
             let event = record.event_of(entry);
             if entry.retired_at() != Some(at) {
-                // What comes before the retirement was sealed before it.
+                // Versions before the retirement were sealed before it.
                 if event.is_some_and(|number| number >= checkpoint) {
                     return Ok(None);
                 }
@@ -198,7 +199,8 @@ impl Around for Judge<'_> {
         self.in_force.rules_at(at)
     }
 
-    /// A target is, byte for byte, what an approved move of its checkpoint publishes.
+    /// A target must equal, byte for byte, the text that an approved move of its
+    /// checkpoint publishes.
     fn moved_here(
         &self,
         id: &DocumentId,

@@ -1,4 +1,4 @@
-//! Whether what checkpoints seal and remove was approved, from the log and one history at a time.
+//! Judges the versions that checkpoints seal and remove, from the log and one history at a time.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -21,46 +21,48 @@ use crate::values::model::digest::Digest;
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::{CheckpointNumber, Version};
 
-/// Judges what the checkpoints of a log seal and remove.
+/// Judges the versions that the checkpoints of a log seal and remove.
 #[derive(Debug)]
 pub(crate) struct Sealings<'c> {
     records: Searched<'c>,
     in_force: OnceLock<InForce>,
     moves: Moves,
-    /// What the versions of an event say of each other, by its checkpoint.
+    /// The contradictions between the versions of each event, by its checkpoint.
     events: Mutex<HashMap<CheckpointNumber, Event>>,
     /// True if each version is compared with the others of its event.
     compares_events: bool,
 }
 
-/// The versions of an event that others of it contradict, read once.
+/// The versions of an event that others of it contradict, computed once.
 type Event = Arc<OnceLock<Vec<Contradiction>>>;
 
 impl<'c> Sealings<'c> {
-    /// Judges by these records.
+    /// Creates a judge for these records.
     pub(crate) fn new(records: Searched<'c>) -> Self {
         let (in_force, moves, events) = Default::default();
         Self { records, in_force, moves, events, compares_events: false }
     }
 
-    /// Judges as a verifier does: compares each version with the others of its event, even if its own
-    /// editor approved it.
+    /// Compares each version with the others of its event, even if its own editor approved it.
+    ///
+    /// A verifier does so; a reader does not.
     pub(crate) fn comparing_events(self) -> Self {
         Self { compares_events: true, ..self }
     }
 
-    /// The same by rules in force that are known for every checkpoint.
+    /// Uses rules in force that are known already.
     pub(crate) fn under(self, in_force: InForce) -> Self {
         Self { in_force: OnceLock::from(in_force), ..self }
     }
 
-    /// The rules in force at each checkpoint.
+    /// Returns the rules in force at each checkpoint.
     pub(crate) fn in_force(&self, files: &dyn Histories) -> &InForce {
         self.in_force.get_or_init(|| InForce::of(files, &self.records))
     }
 
-    /// What is wrong with the approval of a version that a checkpoint seals. A version that was
-    /// sealed first before the vault was governed needs none.
+    /// Returns the fault of the approval of a version that a checkpoint seals.
+    ///
+    /// A version that was first sealed before the vault was governed needs no approval.
     pub(crate) fn version(
         &self,
         files: &dyn Histories,
@@ -71,7 +73,7 @@ impl<'c> Sealings<'c> {
         self.versions(files, (id, history), &BTreeMap::from([(version, mark)])).remove(&version)
     }
 
-    /// The same of several versions of a history, in one walk.
+    /// Returns the faults of several versions of a history, read in one walk.
     pub(crate) fn versions(
         &self,
         files: &dyn Histories,
@@ -102,7 +104,7 @@ impl<'c> Sealings<'c> {
             }
             !left.is_empty()
         });
-        // What is wrong with the history is reported of the first version after it.
+        // A fault of the history is reported for the first version after it.
         let mut broken = walked.err();
         for version in left {
             let why = broken.take().unwrap_or(ChainError::VersionMissing(version));
@@ -111,8 +113,9 @@ impl<'c> Sealings<'c> {
         found
     }
 
-    /// Returns the first checkpoint that seals a version, if the version needs an approval: if the
-    /// vault was governed before that checkpoint.
+    /// Returns the first checkpoint that seals a version, if the version needs an approval.
+    ///
+    /// A version needs one if the vault was governed before that checkpoint.
     pub(crate) fn approved_by(
         &self,
         files: &dyn Histories,
@@ -128,18 +131,19 @@ impl<'c> Sealings<'c> {
         Some(*first)
     }
 
-    /// What the log records of an artifact.
+    /// Returns the record of an artifact in the log.
     pub(crate) fn record(&self, id: &DocumentId) -> Cow<'_, Record> {
         self.records.record(id)
     }
 
-    /// The artifacts that the event of a checkpoint publishes or retires.
+    /// Returns the artifacts that the event of a checkpoint publishes or retires.
     pub(crate) fn changed_by(&self, checkpoint: CheckpointNumber) -> Vec<DocumentId> {
         self.records.changed_by(checkpoint)
     }
 
-    /// Returns the event that may have moved a document here: the one of a governed vault that
-    /// publishes its first version and retires documents.
+    /// Returns the event that may have moved a document here.
+    ///
+    /// This is an event of a governed vault that publishes the first version and retires documents.
     pub(crate) fn moved_by(
         &self,
         files: &dyn Histories,
@@ -159,8 +163,10 @@ impl<'c> Sealings<'c> {
         changed.filter(is_retired).collect()
     }
 
-    /// Returns the documents that an event retired, with those from which these were moved, and so
-    /// on; each with the event that retired it.
+    /// Returns the documents that an event retired, each with the event that retired it.
+    ///
+    /// If one of them may be the target of an earlier move, the documents retired by that event
+    /// follow, and so on.
     pub(crate) fn sources(
         &self,
         files: &dyn Histories,
@@ -177,7 +183,8 @@ impl<'c> Sealings<'c> {
         found
     }
 
-    /// What is wrong with the approval of each event of a history, as far as the chain vouches for it.
+    /// Returns the fault of each event of a history, up to the first version that is not
+    /// vouched for.
     pub(crate) fn events(
         &self,
         files: &dyn Histories,
@@ -206,7 +213,7 @@ impl<'c> Sealings<'c> {
         found
     }
 
-    /// The reviews of a history up to its end, with what is wrong with its approvals.
+    /// Returns the reviews of a history up to its end, with every event judged.
     ///
     /// # Errors
     /// The first version that the chain does not vouch for.
@@ -220,7 +227,7 @@ impl<'c> Sealings<'c> {
         Judge { files, in_force, records: &self.records, moves: &self.moves }.track(id, history)
     }
 
-    /// What is wrong with the removal of an artifact that no later checkpoint seals.
+    /// Returns the fault of the removal of an artifact that no later checkpoint seals.
     pub(crate) fn removal(&self, files: &dyn Histories, id: &DocumentId) -> Option<ChainError> {
         if !self.in_force(files).was_governed() {
             return None;
@@ -229,7 +236,7 @@ impl<'c> Sealings<'c> {
         self.removal_of(files, id, &record, record.removed()?)
     }
 
-    /// What is wrong with the removal of an artifact by a checkpoint.
+    /// Returns the fault of the removal of an artifact by a checkpoint.
     pub(crate) fn removal_by(
         &self,
         files: &dyn Histories,
@@ -242,7 +249,7 @@ impl<'c> Sealings<'c> {
         self.removal_of(files, id, &record, *removal)
     }
 
-    /// Every removal without a valid approval, in byte order of the ids.
+    /// Returns every removal without a valid approval, in byte order of the ids.
     pub(crate) fn removals(&self, files: &dyn Histories) -> Vec<(DocumentId, ChainError)> {
         if !self.in_force(files).was_governed() {
             return Vec::new();
@@ -278,7 +285,7 @@ impl<'c> Sealings<'c> {
         self.judge(files, (id, &history), record, retires)
     }
 
-    /// What is wrong with the approval of the first version of a history that is asked for.
+    /// Returns the fault of the first version of a history that satisfies `is_it`.
     fn judge(
         &self,
         files: &dyn Histories,
@@ -292,8 +299,11 @@ impl<'c> Sealings<'c> {
         }
     }
 
-    /// What is wrong with a version. If its editor is not one of its approvers, the other versions of its
-    /// event have to show what its editor approved. They may be very many, so a reader compares no more.
+    /// Returns the fault of a version.
+    ///
+    /// If its editor is not one of its approvers, the other versions of its event must show an
+    /// approval by the editor. An event can have very many versions, so a reader compares only in
+    /// this case.
     fn fault_of(&self, files: &dyn Histories, taken: Taken) -> Option<ChainError> {
         if let Some((version, fault)) = taken.faults.into_iter().next() {
             return Some(unapproved(version, fault));
@@ -307,17 +317,17 @@ impl<'c> Sealings<'c> {
         Some(unapproved(found.version, found.fault.clone()))
     }
 
-    /// What the versions of an event say of each other (REV-32).
+    /// Returns the contradictions between the versions of an event (REV-32).
     fn event(&self, files: &dyn Histories, checkpoint: CheckpointNumber) -> Event {
         let event = {
-            // A thread that panicked has left whole entries.
+            // Entries are inserted whole, so the map is usable even if a thread panicked.
             let mut events = self.events.lock().unwrap_or_else(PoisonError::into_inner);
             Arc::clone(events.entry(checkpoint).or_default())
         };
         event.get_or_init(|| {
-            // On this thread alone: a thread that waits here must not begin another judgement.
+            // Runs on this thread alone: a thread that waits here must not begin another judgement.
             let changed = self.records.changed_by(checkpoint).into_iter();
-            // What is wrong with another version alone is said of that one.
+            // A fault of another version alone is reported for that version.
             let decided = changed.filter_map(|id| {
                 let history = files.history(&id).ok()?;
                 self.decided(files, (&id, &history), checkpoint)
@@ -327,8 +337,10 @@ impl<'c> Sealings<'c> {
         event
     }
 
-    /// What the event of a checkpoint did to an artifact; `None` if its history does not lead there.
-    /// Nothing is judged: an event can be of a hundred thousand documents.
+    /// Returns the version that the event of a checkpoint made of an artifact.
+    ///
+    /// `None` if its history cannot be read so far. Nothing is judged: an event can contain a
+    /// hundred thousand documents.
     fn decided(
         &self,
         files: &dyn Histories,
@@ -365,7 +377,7 @@ impl<'c> Sealings<'c> {
         found.ok_or_else(|| ChainError::VersionMissing(next()))
     }
 
-    /// Judges the versions of a history in order, as long as `goes_on` with them.
+    /// Judges the versions of a history in order, until `goes_on` returns false.
     fn walk(
         &self,
         files: &dyn Histories,
@@ -382,12 +394,12 @@ impl<'c> Sealings<'c> {
                 Ok(version) => version,
                 Err(faults) => return Err(ChainError::Malformed(step.slot.line, faults.to_vec())),
             };
-            // An approval is only as good as the steps that it is read from.
+            // An approval is valid only if the steps before it are intact.
             if !version.wrong.is_empty() {
                 return Err(version.wrong.swap_remove(0));
             }
             let Some(text) = version.text else { continue };
-            // Of an unreadable text no fields are known.
+            // The fields of an unreadable text are unknown.
             let described = version.describe().ok().flatten();
             let fields = described.and_then(|described| described.fields.review);
             let entry = version.entry;

@@ -27,16 +27,16 @@ use crate::values::model::timestamp::Timestamp;
 /// valid approval never comes into force: the versions before it stay.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct InForce {
-    /// The configuration, from each checkpoint on that changed it.
+    /// The configuration, from each checkpoint that changed it.
     config: Vec<(CheckpointNumber, File<Config>)>,
-    /// The stewards, likewise.
+    /// The stewards, from each checkpoint that changed them.
     stewards: Vec<(CheckpointNumber, File<Stewards>)>,
     eras: Vec<Era>,
-    /// The histories that this was read from.
+    /// The histories from which the rules were read.
     histories: BTreeMap<DocumentId, Arc<History>>,
 }
 
-/// The rules from a checkpoint on.
+/// The mode from a checkpoint on.
 #[derive(Clone, Debug)]
 struct Era {
     from: CheckpointNumber,
@@ -44,7 +44,7 @@ struct Era {
     mode: Mode,
 }
 
-/// How a vault is governed.
+/// The governance of a vault in an era.
 #[derive(Clone, Debug)]
 pub(crate) enum Mode {
     /// No review is required.
@@ -55,15 +55,15 @@ pub(crate) enum Mode {
     Unreadable {
         /// Rules without stewards.
         rules: Rules,
-        /// Whether the vault is known to be governed, so that no principal has a role.
+        /// True if the vault is known to be governed, so that no principal has a role.
         is_governed: bool,
     },
 }
 
-/// What is in force of a governance file.
+/// The version of a governance file that is in force.
 #[derive(Clone, Debug)]
 pub(crate) enum File<T> {
-    /// It was retired after this version.
+    /// The file was retired after this version.
     Retired(Sealed),
     /// A version that can be read.
     Read(Sealed, T),
@@ -73,13 +73,13 @@ pub(crate) enum File<T> {
     Lost(Sealed),
 }
 
-/// A file that says the rules, and cannot be read.
+/// A governance file that decides the rules, but cannot be read.
 #[derive(Clone, Debug)]
 pub(crate) struct LostRules {
     /// The file.
     pub(crate) id: DocumentId,
     sealed: Sealed,
-    /// The versions in force that could not be read when this one was sealed, the latest first.
+    /// The versions in force that could not be read when this one was sealed, latest first.
     before: Vec<(DocumentId, Sealed)>,
 }
 
@@ -93,7 +93,7 @@ pub(crate) struct Sealed {
 }
 
 impl Mode {
-    /// The rules that judge an event; `None` in a vault that is not known to be governed.
+    /// Returns the rules that judge an event; `None` if the vault is not known to be governed.
     pub(crate) fn rules(&self) -> Option<&Rules> {
         match self {
             Self::Ungoverned => None,
@@ -104,7 +104,7 @@ impl Mode {
 }
 
 impl<T> File<T> {
-    /// What the version says, if it can be read.
+    /// Returns the content of the version, if it can be read.
     pub(crate) fn read(&self) -> Option<&T> {
         match self {
             Self::Read(_, found) => Some(found),
@@ -112,7 +112,8 @@ impl<T> File<T> {
         }
     }
 
-    /// The version that was sealed last, if the chain does not vouch for it or it cannot be parsed.
+    /// Returns the version that was sealed last, if the chain does not vouch for it or it cannot
+    /// be parsed.
     pub(crate) fn lost(&self) -> Option<Sealed> {
         match self {
             Self::Lost(sealed) | Self::Invalid(sealed) => Some(*sealed),
@@ -120,7 +121,7 @@ impl<T> File<T> {
         }
     }
 
-    /// The version that was sealed last, retired or not.
+    /// Returns the version that was sealed last, even if the file was retired.
     pub(crate) fn sealed(&self) -> Sealed {
         match self {
             Self::Read(sealed, _)
@@ -145,7 +146,7 @@ impl InForce {
         }
         let mut in_force = Self::default();
         for (number, at) in numbers {
-            // Both are judged by the rules before their event.
+            // Both files are judged by the rules before their event.
             let changed = (config.reach(number, &in_force), stewards.reach(number, &in_force));
             let parsed = changed.0.map(|file| file.parsed(|text| Config::parse(text).ok()));
             in_force.config.extend(parsed.map(|file| (number, file)));
@@ -161,8 +162,9 @@ impl InForce {
         in_force
     }
 
-    /// The mode that the files give that were sealed last. A vault that is governed stays so, and
-    /// has no stewards, while one of both is lost or cannot be read.
+    /// Returns the mode after the files that were sealed last.
+    ///
+    /// While a file is lost or cannot be read, a governed vault stays governed, without stewards.
     fn next_mode(&self) -> Mode {
         let before = self.eras.last().map(|era| &era.mode);
         let was_governed = before.is_some_and(|mode| mode.rules().is_some());
@@ -191,13 +193,13 @@ impl InForce {
         }
     }
 
-    /// Whether the vault was governed at some checkpoint.
+    /// Returns true if the vault was governed at some checkpoint.
     pub(crate) fn was_governed(&self) -> bool {
         self.eras.iter().any(|era| era.mode.rules().is_some())
     }
 
-    /// Returns true if the vault may have been governed at some checkpoint: its configuration said so,
-    /// or could not be read.
+    /// Returns true if the vault may have been governed at some checkpoint, because its
+    /// configuration was governed or could not be read.
     pub(crate) fn may_have_governed(&self) -> bool {
         self.config.iter().any(|(_, file)| match file {
             File::Read(_, config) => config.is_governed(),
@@ -206,62 +208,67 @@ impl InForce {
         })
     }
 
-    /// The history of a governance file as it was when the rules were read; `None` if there was none
-    /// that can be read, and of every other artifact.
+    /// Returns the history of a governance file as it was when the rules were read.
+    ///
+    /// `None` if it could not be read, or the artifact is not one of the two files.
     pub(crate) fn history(&self, id: &DocumentId) -> Option<Arc<History>> {
         self.histories.get(id).cloned()
     }
 
-    /// The mode from each checkpoint on that changed it, with the time of the checkpoint.
+    /// Returns the modes, each with the checkpoint that began it and its time.
     pub(crate) fn modes(&self) -> impl Iterator<Item = (CheckpointNumber, Timestamp, &Mode)> {
         self.eras.iter().map(|era| (era.from, era.at, &era.mode))
     }
 
-    /// The mode after a checkpoint; number 0 is the empty vault.
+    /// Returns the mode after a checkpoint; number 0 is the empty vault.
     pub(crate) fn at(&self, checkpoint: CheckpointNumber) -> &Mode {
         let era = self.eras.iter().rfind(|era| era.from <= checkpoint);
         era.map_or(&Mode::Ungoverned, |era| &era.mode)
     }
 
-    /// The rules in force before the event of a checkpoint; `None` if the vault was not governed.
+    /// Returns the rules in force before the event of a checkpoint; `None` if the vault was
+    /// not governed.
     pub(crate) fn rules_before(&self, checkpoint: CheckpointNumber) -> Option<&Rules> {
         let before = self.eras.iter().rfind(|era| era.from < checkpoint);
         before.and_then(|era| era.mode.rules())
     }
 
-    /// The rules of a time (REV-31): those in force, and if the vault was not governed then, those of
-    /// the next checkpoint from which it was. A step is later than the checkpoint that it follows, so
-    /// that no checkpoint has its time.
+    /// Returns the rules of a time (REV-31).
+    ///
+    /// These are the rules in force, or, if the vault was not governed, those of the next
+    /// checkpoint from which it was. A step is later than the checkpoint that it follows, so that
+    /// no checkpoint has its time.
     pub(crate) fn rules_at(&self, at: Timestamp) -> Option<&Rules> {
         let (before, after) = self.eras.split_at(self.eras.partition_point(|era| era.at < at));
         let in_force = before.last().and_then(|era| era.mode.rules());
         in_force.or_else(|| after.iter().find_map(|era| era.mode.rules()))
     }
 
-    /// The configuration from each checkpoint on that changed it.
+    /// Returns the configuration from each checkpoint that changed it.
     pub(crate) fn configs(&self) -> &[(CheckpointNumber, File<Config>)] {
         &self.config
     }
 
-    /// The configuration after a checkpoint; `None` if none was ever sealed.
+    /// Returns the configuration after a checkpoint; `None` if it was never sealed.
     pub(crate) fn config_at(&self, checkpoint: CheckpointNumber) -> Option<&File<Config>> {
         file_at(&self.config, checkpoint)
     }
 
-    /// `stewards.yaml` after a checkpoint; `None` if none was ever sealed.
+    /// Returns `stewards.yaml` after a checkpoint; `None` if it was never sealed.
     pub(crate) fn stewards_at(&self, checkpoint: CheckpointNumber) -> Option<&File<Stewards>> {
         file_at(&self.stewards, checkpoint)
     }
 
-    /// The files that say the rules after a checkpoint, and cannot be read: the chain does not vouch for
-    /// their versions, or these cannot be parsed.
+    /// Returns the governance files that decide the rules after a checkpoint, but cannot be read.
+    ///
+    /// The chain does not vouch for their versions, or these cannot be parsed.
     pub(crate) fn lost_at(&self, checkpoint: CheckpointNumber) -> Vec<LostRules> {
         let lost = self.sealed_and_lost(checkpoint);
         lost.map(|(id, sealed)| LostRules { id, sealed, before: self.lost_before(sealed) })
             .collect()
     }
 
-    /// The same files, each with the version that was sealed last.
+    /// Returns the files of [`InForce::lost_at`], each with the version that was sealed last.
     fn sealed_and_lost(
         &self,
         checkpoint: CheckpointNumber,
@@ -272,7 +279,8 @@ impl InForce {
         lost.filter_map(|(id, sealed)| Some((id, sealed?)))
     }
 
-    /// The versions in force that could not be read when a version was sealed, and when these were.
+    /// Returns the versions in force that could not be read when a version was sealed, and
+    /// recursively when these were sealed.
     fn lost_before(&self, sealed: Sealed) -> Vec<(DocumentId, Sealed)> {
         let mut before = Vec::new();
         let mut since = sealed.since;
@@ -285,7 +293,7 @@ impl InForce {
         before
     }
 
-    /// The first of these files.
+    /// Returns the first of the files of [`InForce::lost_at`].
     fn first_lost(&self, checkpoint: CheckpointNumber) -> Option<DocumentId> {
         self.sealed_and_lost(checkpoint).next().map(|(id, _)| id)
     }
@@ -307,7 +315,7 @@ impl Around for InForce {
         self.rules_at(at)
     }
 
-    // Nothing moves to a governance file, nor from one.
+    // A governance file cannot be moved.
     fn moved_here(
         &self,
         _: &DocumentId,
@@ -323,21 +331,21 @@ impl Around for InForce {
     }
 }
 
-/// What a checkpoint does to a governance file.
+/// The event of a checkpoint for a governance file.
 struct Event {
     at: Timestamp,
-    /// The version that it is the first to seal; `None` if it removes the file.
+    /// The version that the checkpoint is the first to seal; `None` if it removes the file.
     mark: Option<Mark>,
 }
 
-/// Reads the history of a governance file as the checkpoints seal it.
+/// Reads the history of a governance file in step with the checkpoints that seal it.
 struct Reader<'v> {
     walk: Option<Walk<'v>>,
     history: Option<&'v History>,
     record: &'v Record,
     events: BTreeMap<CheckpointNumber, Event>,
     approvals: Approvals,
-    /// Whether nothing is wrong with the versions so far.
+    /// True while no fault was found in the versions so far.
     is_whole: bool,
     /// The version that came into force last.
     last: Option<Sealed>,
@@ -365,11 +373,12 @@ impl<'v> Reader<'v> {
         Self { walk, history, record, events, approvals, is_whole: true, last: None }
     }
 
-    /// What comes into force by a checkpoint; `None` if nothing changes.
+    /// Returns the version that comes into force by a checkpoint; `None` if nothing changes.
     fn reach(&mut self, number: CheckpointNumber, around: &InForce) -> Option<File<String>> {
         let Event { at, mark } = *self.events.get(&number)?;
         let Some(mark) = mark else {
-            // The reference implementation drops such files from its events: they stay in force.
+            // The reference implementation drops such files from its events, but they stay
+            // in force.
             let is_it = |entry: &Entry| entry.retired_at() == Some(at);
             self.history?.entries().find(|entry| is_it(entry))?;
             let reached = self.walk_to(is_it, around);
@@ -382,8 +391,8 @@ impl<'v> Reader<'v> {
         let reached = reached.filter(|reached| Some(reached.chain_hash) == mark.chain_hash);
         let file = match reached {
             Some(Reached { text: Some(_), is_approved: false, .. }) => {
-                // While the rules cannot be read, its approvals cannot be judged: what it says may be
-                // in force, and what the version before it says may not be.
+                // While the rules cannot be read, its approvals cannot be judged: either this
+                // version or the one before it may be in force.
                 match around.first_lost(CheckpointNumber(number.0.saturating_sub(1))) {
                     None => return None,
                     Some(_) => File::Lost(sealed),
@@ -396,7 +405,7 @@ impl<'v> Reader<'v> {
         Some(file)
     }
 
-    /// Takes the versions up to the next one that is asked for.
+    /// Takes the versions up to the next one that satisfies `is_it`.
     fn walk_to(&mut self, is_it: impl Fn(&Entry) -> bool, around: &InForce) -> Option<Reached> {
         let walk = self.walk.as_mut()?;
         while let Some(step) = walk.next() {
@@ -416,7 +425,7 @@ impl<'v> Reader<'v> {
             }
             if is_it(entry) {
                 let is_approved = taken.as_ref()?.faults.is_empty();
-                // An approval is only as good as the steps that it is read from.
+                // An approval is valid only if the steps before it are intact.
                 let is_judged = taken?.decided.is_some();
                 let is_vouched = is_sound && (self.is_whole || !is_judged);
                 let text = version.text.filter(|_| is_vouched && entry.is_published());
@@ -431,7 +440,7 @@ impl<'v> Reader<'v> {
 /// A version of a governance file.
 struct Reached {
     chain_hash: Digest,
-    /// Its text, if the chain vouches for that.
+    /// Text of the version, if the chain vouches for it.
     text: Option<String>,
     is_approved: bool,
 }
@@ -450,12 +459,12 @@ impl File<String> {
     }
 }
 
-/// What is in force of one governance file.
+/// The text of one governance file that is in force.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum TextInForce {
-    /// No checkpoint ever sealed it.
+    /// No checkpoint ever sealed the file.
     Never,
-    /// It was retired after it was sealed.
+    /// The file was retired after it was sealed.
     Retired {
         /// The text that was sealed last, if the chain vouches for it.
         before: Option<String>,
@@ -468,8 +477,9 @@ pub(crate) enum TextInForce {
 }
 
 impl InForce {
-    /// What is in force of the configuration or of `stewards.yaml` after a checkpoint; number 0 is
-    /// the empty vault.
+    /// Returns the text in force of the configuration or of `stewards.yaml` after a checkpoint.
+    ///
+    /// Checkpoint 0 is the empty vault.
     ///
     /// # Errors
     /// The chain does not vouch for the version in force.
@@ -493,7 +503,7 @@ impl InForce {
         }
     }
 
-    /// The stewards in force after a checkpoint, with what they are read from.
+    /// Returns the stewards in force after a checkpoint, and the version that they are read from.
     pub(crate) fn stewards(
         &self,
         files: &Files,
@@ -532,7 +542,7 @@ impl<T> File<T> {
 }
 
 impl LostRules {
-    /// Returns why nothing is known of what the file says.
+    /// Returns the fault that hides the content of the file.
     pub(crate) fn fault(&self, files: &Files) -> ChainError {
         let of_version = |why| {
             let version = self.sealed.mark.version.unwrap_or_default();
@@ -540,7 +550,7 @@ impl LostRules {
         };
         match self.sealed.parsed(files, &self.id) {
             Ok(()) => {}
-            // These say which version it is, or that all of them are lost.
+            // These errors name the version, or mean that all versions are lost.
             Err(
                 why @ (ChainError::VersionMissing(_)
                 | ChainError::HistoryMissing
@@ -561,7 +571,7 @@ impl LostRules {
 }
 
 impl Sealed {
-    /// Reads what it says.
+    /// Checks that the version can be read and parsed.
     ///
     /// # Errors
     /// The chain does not vouch for it, or it cannot be parsed.
@@ -574,7 +584,7 @@ impl Sealed {
         problem.map_or(Ok(()), |problem| Err(ChainError::Rules(problem)))
     }
 
-    /// The first version of its history, up to it, that cannot be read.
+    /// Returns the first version of its history, up to it, that cannot be read.
     fn first_broken(&self, files: &Files, id: &DocumentId) -> Option<Version> {
         let own = self.mark.version?;
         if let Ok(history) = replay::load(files, id) {
@@ -590,7 +600,7 @@ impl Sealed {
         self.parsed(files, id).is_err().then_some(own)
     }
 
-    /// Its text.
+    /// Returns the text of the version.
     ///
     /// # Errors
     /// The chain does not vouch for it.
