@@ -1,4 +1,4 @@
-//! The transaction that writes (`commit`), and what publishes (`publish`).
+//! The write transaction (`commit`), and the operations that publish with it (`publish`).
 
 pub mod commit;
 pub mod publish;

@@ -1,5 +1,5 @@
-//! Live files that a publication could not bring up to date any more, because it was interrupted
-//! after its commit. What they should be follows from what is sealed and from what they are.
+//! Live files that a writer did not bring up to date, because it was interrupted after its commit.
+//! Their intended text follows from the sealed versions and from their present text.
 
 use std::collections::{BTreeSet, HashSet};
 use std::sync::OnceLock;
@@ -27,8 +27,9 @@ use crate::values::model::id::DocumentId;
 use crate::values::model::layout::limit;
 use crate::values::model::number::Version;
 
-/// The artifacts of the last event whose live files it did not bring up to date, and those that were
-/// edited since, if `edited` asks for them.
+/// Returns the artifacts of the last event whose live files it did not bring up to date.
+///
+/// If `edited` is set, files that were edited since are included.
 pub(super) fn of_last_event(
     vault: &Vault,
     chronicle: &Chronicle<'_>,
@@ -46,22 +47,22 @@ pub(super) fn of_last_event(
     published.chain(retired).collect()
 }
 
-/// The last event, and what was published before and after it.
+/// The last event, and the published versions before and after it.
 struct Event<'e> {
     vault: &'e Vault,
     head: &'e Checkpoint,
     before: PublishedSet,
     state: PublishedSet,
-    /// What its hint names, if that is still there: its command did not end.
+    /// The artifacts in its hint, which still exists if its command did not end.
     hinted: BTreeSet<DocumentId>,
-    /// Whether files count that were edited after the command was interrupted.
+    /// True if files that were edited after the interruption are included.
     edited: bool,
-    /// What the documents of the event come from, as it was before.
+    /// The documents from which those of the event are derived, by `derived_from`.
     origins: OnceLock<HashSet<DocumentId>>,
 }
 
 impl Event<'_> {
-    /// What is to become of the file of a document that the event published.
+    /// Returns the change of the file of a document that the event published.
     fn published(&self, id: &DocumentId) -> Option<Live> {
         if !id.is_document() {
             return self.governance(id);
@@ -72,7 +73,7 @@ impl Event<'_> {
         let Some(bytes) =
             self.vault.files().read_optional(&id.live_path(), limit::DOCUMENT).ok()?
         else {
-            // Only an event that makes a document makes its file.
+            // Only an event that creates a document creates its file.
             return is_new.then(|| Live::Create(LiveForm::of(&sealed).into_text().into_bytes()));
         };
         let live = utf8(&bytes).ok()?;
@@ -89,8 +90,9 @@ impl Event<'_> {
         Some(Live::Replace { old: Fingerprint::of(&bytes), new: new.into() })
     }
 
-    /// A file from which the event made the sealed text, and that was edited after its command was
-    /// interrupted: it gets the number of the version that it is an edit of.
+    /// Returns a file with the number of the version that the event made from it.
+    ///
+    /// The file was edited after its command was interrupted.
     fn edited_since(
         &self,
         id: &DocumentId,
@@ -115,8 +117,10 @@ impl Event<'_> {
         Edit::default().number("version", next.0).apply(live).ok()
     }
 
-    /// What is to become of a governance file that the event changed: one that still has the text from
-    /// before. Only the hint shows that its command was interrupted.
+    /// Returns the change of a governance file that the event changed, if it still has the text
+    /// from before.
+    ///
+    /// Only the hint shows that its command was interrupted.
     fn governance(&self, id: &DocumentId) -> Option<Live> {
         if !self.hinted.contains(id) {
             return None;
@@ -132,7 +136,7 @@ impl Event<'_> {
         is_before.then(|| Live::Replace { old: Fingerprint::of(&bytes), new })
     }
 
-    /// What is to become of the file of a document that the event retired or moved.
+    /// Returns the change of the file of a document that the event retired or moved.
     fn retired(&self, id: &DocumentId) -> Option<Live> {
         if !id.is_document() {
             return None;
@@ -155,7 +159,7 @@ impl Event<'_> {
         Some(Live::Replace { old: Fingerprint::of(&bytes), new: new.into() })
     }
 
-    /// Whether the writer of the event edited live files.
+    /// Returns the mode that decided if the writer of the event edited live files.
     fn mode(&self) -> FrontmatterMode {
         let config = sealed_text(self.vault, &self.state, &DocumentId::config());
         let config = config.and_then(|text| Config::parse(&text.ok()?).ok());

@@ -1,8 +1,8 @@
-//! What may follow the sealed versions of a history without being a file of an interrupted command:
+//! Entries that may follow the sealed versions of a history although no command was interrupted:
 //! the steps of a review (`spec/review.md`, REV-10).
 //!
-//! A step makes no checkpoint. It is committed when all of its entries are durable, so a writer that
-//! was interrupted between them has left a step that did not happen.
+//! A step is recorded without a checkpoint. It is committed when all of its entries are durable, so
+//! a writer that was interrupted between them has left a step that did not happen.
 
 use std::collections::BTreeSet;
 
@@ -19,30 +19,31 @@ use crate::record::trusted_head::{self, EventKey, Head};
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::Version;
 
-/// Which entries may follow the sealed versions of a history.
+/// The entries that may follow the sealed versions of a history.
 #[derive(Clone, Debug)]
 pub(crate) struct Beyond {
     form: LogForm,
-    /// Whether some checkpoint sealed a configuration that says governed.
+    /// True if some checkpoint sealed a configuration that was governed.
     is_reviewed: bool,
     /// A step that was interrupted before all of its entries were written.
     undone: Option<EventKey>,
-    /// Where the reference implementation may have left the versions of erasures.
+    /// The part of the log in which the reference implementation may have left versions
+    /// of erasures.
     foreign: Part,
 }
 
 impl Beyond {
-    /// In a log of this form, of a vault that was governed at some checkpoint or never.
+    /// Creates it for a log of this form, of a vault that was governed at some checkpoint or never.
     pub(crate) fn in_log(form: LogForm, is_reviewed: bool) -> Self {
         Self { form, is_reviewed, undone: None, foreign: Part::None }
     }
 
-    /// In the histories of a vault.
+    /// Creates it for the histories of a vault.
     pub(crate) fn of(vault: &Vault, chronicle: &Chronicle<'_>) -> Self {
         Self::known(vault, chronicle, may_have_governed(vault, chronicle))
     }
 
-    /// The same where it is known whether the vault may have been governed at some checkpoint.
+    /// Creates it if the caller knows whether the vault may have been governed at some checkpoint.
     pub(crate) fn known(vault: &Vault, chronicle: &Chronicle<'_>, is_reviewed: bool) -> Self {
         let step = trusted_head::interrupted(vault, &Head::of(chronicle)).filter(|_| is_reviewed);
         let undone = step.filter(|step| !is_whole(vault, step));
@@ -50,22 +51,23 @@ impl Beyond {
         Self { foreign, ..Self::in_log(chronicle.form(), is_reviewed).but_for(undone) }
     }
 
-    /// The same where a step did not happen, see [`is_whole`].
+    /// Returns it with a step that did not happen, see [`is_whole`].
     pub(crate) fn but_for(self, undone: Option<EventKey>) -> Self {
         Self { undone, ..self }
     }
 
-    /// Whether histories may hold steps of reviews.
+    /// Returns true if histories may contain steps of reviews.
     pub(crate) fn is_reviewed(&self) -> bool {
         self.is_reviewed
     }
 
-    /// The first entry of a history that is not sealed and may not stand there. `last_sealed` is
-    /// the last version that any checkpoint seals, or 0; `is_published` says whether the head has
-    /// the artifact.
+    /// Returns the index of the first entry of a history that is not sealed and must not be there.
     ///
-    /// A retirement is sealed by the id's leaving the maps. The reference implementation records
-    /// versions of documents that were never published; we do in reviews only.
+    /// `last_sealed` is the last version that any checkpoint seals, or 0; `is_published` is true if
+    /// the artifact is in the head.
+    ///
+    /// A retirement is sealed when the id leaves the maps. The reference implementation records
+    /// versions of documents that were never published; ctx does so only in reviews.
     pub(crate) fn first_unsealed(
         &self,
         id: &DocumentId,
@@ -77,7 +79,7 @@ impl Beyond {
         let sealed = history.slots.iter().rposition(|slot| is_sealed(slot.version));
         let mut next = sealed.map_or(0, |n| n + 1);
         let mut may_retire = last_sealed > Version::NONE && !is_published;
-        // What another writer's step follows cannot be taken back, and counts for nothing any more.
+        // An incomplete step that another writer's step follows cannot be removed, and is ignored.
         let last = history.slots.last().and_then(|slot| slot.version);
         let is_undone = |entry: &Entry| {
             self.undone.as_ref() == Some(&EventKey::of(entry)) && last == Some(entry.version)
@@ -102,8 +104,9 @@ impl Beyond {
     }
 }
 
-/// The step that was interrupted here after all of its entries were written: it stands, and only its
-/// line in the change log may be missing. Given with what it extended.
+/// Returns the step that was interrupted after all of its entries were written, and its artifacts.
+///
+/// The step is committed; only its line in the change log may be missing.
 pub(crate) fn standing(
     vault: &Vault,
     chronicle: &Chronicle<'_>,
@@ -120,8 +123,9 @@ pub(crate) fn standing(
     stands.then_some((step, ids))
 }
 
-/// Whether every history that a step was about to extend has its entry. What it was about to extend
-/// is known from the writer's hint alone: without one the step is not whole.
+/// Returns true if every history that a step was about to extend has its entry.
+///
+/// Only the writer's hint names these histories: without one the step is not whole.
 pub(crate) fn is_whole(vault: &Vault, step: &EventKey) -> bool {
     let Some(ids) = hint::read(vault.files(), step.at) else { return false };
     let files = vault.files();

@@ -1,5 +1,5 @@
-//! Compare and swap: a writer says what it has read, and nothing is written where that is no longer
-//! what is published (`spec/transactions.md`, section 4).
+//! Compare and swap: a writer states the version that it has read, and the write fails if another
+//! one is published (`spec/transactions.md`, section 4).
 
 use crate::files::vault::Vault;
 use crate::record::chain::replay;
@@ -10,64 +10,65 @@ use crate::values::model::digest::Digest;
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::Version;
 
-/// What a writer has read.
+/// The version or head that a writer has read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Expect {
-    /// The version of the one document that it writes; 0 if it is not published.
+    /// The version of the one document that is written; 0 if it is not published.
     pub version: Option<Version>,
-    /// The hash of the log's head, or the chain hash of the one document that it writes.
+    /// The hash of the log's head, or the chain hash of the one document that is written.
     pub hash: Option<Digest>,
 }
 
 impl Expect {
-    /// Whether the writer says what it has read.
+    /// Returns true if the writer states anything.
     pub fn is_said(&self) -> bool {
         self.version.is_some() || self.hash.is_some()
     }
 }
 
-/// Why a writer may not write.
+/// The reason for which a writer may not write.
 #[derive(Debug, thiserror::Error)]
 pub enum ExpectError {
-    /// Something else is published than what the writer has read.
+    /// The published version is not the one that the writer has read.
     #[error("expected {}, but {} is published", .0.expected, .0.found)]
     Mismatch(Box<Mismatch>),
-    /// A version is expected of several documents, or of none.
-    #[error("a version can be expected of one document only")]
+    /// A version is expected for several documents, or for none.
+    #[error("a version can be expected for one document only")]
     NotOne,
     /// The log cannot be relied on.
     #[error(transparent)]
     Log(#[from] LogError),
 }
 
-/// What was published since.
+/// The expected and the published state.
 #[derive(Debug)]
 pub struct Mismatch {
-    /// The document of which something else was expected; none where it is the head.
+    /// The document that differs; `None` if the head differs.
     pub id: Option<DocumentId>,
-    /// What was expected.
+    /// The expected state, for people.
     pub expected: String,
-    /// What is published.
+    /// The published state, for people.
     pub found: String,
-    /// What was read and what is published, of the documents that are written: their versions, of
-    /// which 0 is none.
+    /// The documents that are written and that differ.
     pub moved: Vec<Moved>,
 }
 
-/// A document that was published since it was read. What changed is not here: a text is for readers
-/// only, and leaves with its line in the access log.
+/// A document that was published since it was read.
+///
+/// Its changes are not included: a text is handed out only with a line in the access log.
 #[derive(Clone, Debug)]
 pub struct Moved {
     /// The document.
     pub id: DocumentId,
-    /// The version that was read; `None` if it is not known.
+    /// The version that was read, 0 if none was published; `None` if it is unknown.
     pub from: Option<Version>,
-    /// The version that is published.
+    /// The version that is published; 0 for none.
     pub to: Version,
 }
 
-/// Refuses a write whose writer has read something else than what is published. An id for which
-/// `may_name` is false has no version here.
+/// Refuses a write whose writer has read another version than the published one.
+///
+/// An id for which `may_name` returns false is treated as unpublished.
 ///
 /// # Errors
 /// See [`ExpectError`].

@@ -1,5 +1,6 @@
-//! A word about what a writer is about to touch, for the one that comes after it if it dies. It
-//! only says where to look: a process that may write to the vault may write it.
+//! A file that names the artifacts that a writer is about to change, for the next writer if this
+//! one is interrupted. It only says where to look: any process that can write to the vault can
+//! write it.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -11,7 +12,9 @@ use crate::values::model::id::DocumentId;
 use crate::values::model::layout;
 use crate::values::model::timestamp::Timestamp;
 
-/// The ids of some 200,000 documents. A longer one says only that a writer was interrupted.
+/// Maximum size in bytes, enough for the ids of 200,000 documents.
+///
+/// A longer hint says only that a writer was interrupted.
 const LIMIT: u64 = 8 << 20;
 
 /// The hint as it is stored.
@@ -22,11 +25,12 @@ struct StoredHint<'i> {
     ids: Vec<Cow<'i, str>>,
 }
 
-/// Writes which artifacts the event of an instant is about to touch. Without it no writer would
-/// bring live files up to date that the event could not.
+/// Writes the artifacts that the event of this time is about to change.
+///
+/// Without it no writer would bring live files up to date that the event could not.
 ///
 /// # Errors
-/// It could not be written.
+/// The file could not be written.
 pub(crate) fn write<'i>(
     files: &Files,
     at: Timestamp,
@@ -35,18 +39,19 @@ pub(crate) fn write<'i>(
     let ids = ids.into_iter().map(|id| Cow::from(id.as_str())).collect();
     let stored = StoredHint { at: at.to_string(), ids };
     let text = serde_json::to_string(&stored).unwrap_or_default() + "\n";
-    // What is there has been dealt with, whether or not it could be taken back.
+    // A hint that is still there was dealt with, even if it could not be removed.
     remove(files);
     files.create_new(layout::HINT, text.as_bytes())
 }
 
-/// Whether an interrupted writer left an intent record.
+/// Returns true if there is a hint, which an interrupted writer left.
 pub(crate) fn is_left(files: &Files) -> bool {
     files.exists(layout::HINT)
 }
 
-/// What the event of an instant was about to touch; none where its writer left no word, or another
-/// one did since, or it cannot be read.
+/// Returns the artifacts that the event of this time was about to change.
+///
+/// `None` if the hint is missing, is of another event, or cannot be read.
 pub(crate) fn read(files: &Files, at: Timestamp) -> Option<BTreeSet<DocumentId>> {
     let bytes = files.read(layout::HINT, LIMIT).ok()?;
     let stored: StoredHint<'_> = serde_json::from_slice(&bytes).ok()?;
@@ -54,7 +59,7 @@ pub(crate) fn read(files: &Files, at: Timestamp) -> Option<BTreeSet<DocumentId>>
     is_of_it.then(|| stored.ids.iter().filter_map(|name| name.parse().ok()).collect())
 }
 
-/// Takes the word back.
+/// Removes the hint.
 pub(crate) fn remove(files: &Files) {
     files.discard(layout::HINT);
 }

@@ -11,16 +11,16 @@ use crate::values::model::digest::Digest;
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::Version;
 
-/// What an event does to an artifact.
+/// The change of an artifact by an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change {
-    /// Its first version.
+    /// Its first version is published.
     New,
-    /// A further version.
+    /// A further version is published.
     Changed,
-    /// Published again after it was retired.
+    /// A version is published after a retirement.
     Restored,
-    /// It leaves the map.
+    /// The artifact is retired and leaves the maps.
     Retired,
     /// A step of a review, which changes no map.
     Step(Step),
@@ -46,24 +46,25 @@ impl Change {
 }
 
 words! {
-    /// What a step of a review does.
+    /// The kind of a step of a review.
     #[derive(PartialOrd, Ord)]
     pub enum Step {
-        /// It submits a text.
+        /// A text is submitted.
         Submit = "submit",
-        /// It approves a submission that waits for more approvals.
+        /// A submission is approved, but needs more approvals.
         ApproveInPart = "approve-in-part",
-        /// It rejects a submission.
+        /// A submission is rejected.
         Reject = "reject",
-        /// It withdraws a submission.
+        /// A submission is withdrawn.
         Withdraw = "withdraw",
-        /// It ratifies an emergency retirement.
+        /// An emergency retirement is ratified.
         Ratify = "ratify",
     }
 }
 
 impl Step {
-    /// What it decides about a governance file, whose text cannot say it; none of a submission.
+    /// Returns the decision about a governance file, which is marked in its diff; `None` for
+    /// a submission.
     pub(crate) fn decision(self) -> Option<&'static str> {
         match self {
             Self::Submit | Self::Ratify => None,
@@ -74,21 +75,21 @@ impl Step {
     }
 }
 
-/// What happens to the live file after the commit.
+/// The change of the live file after the commit.
 #[derive(Clone, Debug)]
 pub enum Live {
-    /// Stays as it is.
+    /// The file stays as it is.
     Keep,
-    /// Gets a new text if it still holds the old one.
+    /// The file gets a new text, if it still has the old one.
     Replace {
-        /// As read.
+        /// Fingerprint of the file as it was read.
         old: Fingerprint,
-        /// As published.
+        /// The published text.
         new: Arc<str>,
     },
-    /// Is made, if nothing has its name.
+    /// The file is created, if no file has its name.
     Create(Vec<u8>),
-    /// Goes away if it still holds these bytes.
+    /// The file is removed, if it still has these bytes.
     Remove(Vec<u8>),
 }
 
@@ -97,23 +98,23 @@ pub enum Live {
 pub struct Item {
     /// The artifact.
     pub id: DocumentId,
-    /// What the event does to it.
+    /// The change of the artifact.
     pub change: Change,
-    /// The new version.
+    /// Number of the new version.
     pub version: Version,
-    /// Its chain hash.
+    /// Chain hash of the new version.
     pub chain_hash: Digest,
-    /// How foreign values were understood.
+    /// Warnings about values in another program's spelling.
     pub warnings: Vec<Problem>,
-    /// What happens to the live file.
+    /// The change of the live file.
     pub live: Live,
-    /// The set of submissions that it belongs to.
+    /// Name of the set of submissions that contains it.
     pub set: Option<String>,
-    /// What it is to sources, and they to it.
+    /// The dependencies of a source; empty for other artifacts.
     pub(crate) dependent: Dependent,
     /// The text of a submission.
     pub(crate) submitted: Option<Arc<str>>,
-    /// Its path, and the text, which mostly is that of the live file too.
+    /// Path and text of the keyframe; the text is mostly that of the live file, too.
     pub(crate) keyframe: Option<(String, Arc<str>)>,
     pub(crate) history: Extension,
 }
@@ -127,7 +128,7 @@ pub(crate) struct Extension {
 }
 
 impl Item {
-    /// Whether the artifact leaves the map.
+    /// Returns true if the artifact leaves the maps.
     pub fn is_retirement(&self) -> bool {
         self.change == Change::Retired
     }

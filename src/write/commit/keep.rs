@@ -1,5 +1,5 @@
-//! Moving uncommitted out of the way, into a folder of their own. A whole file gets another name;
-//! the end of one is copied there first, durable, and only then truncated.
+//! Moves uncommitted files out of the way, into a folder of their own. A whole file is renamed; the
+//! end of a file is first copied there and synced, and only then truncated.
 
 use std::collections::BTreeSet;
 
@@ -8,12 +8,12 @@ use crate::files::vault::files::{FileError, Files};
 use crate::files::vault::write::Written;
 use crate::values::model::layout;
 
-/// How much is copied at once.
+/// Number of bytes that are copied at once.
 const PIECE: usize = 8 << 20;
-/// What is added to the name of a file of which only the end was taken.
+/// Suffix of the name of a copy that contains only the end of a file.
 const END: &str = ".end";
 
-/// Keeps uncommitted, and takes them away from where they lie; gives the folder that holds them.
+/// Moves uncommitted bytes out of the way; returns the folder that contains them.
 pub(super) fn keep(
     files: &Files,
     uncommitted: &[UncommittedFile],
@@ -47,10 +47,10 @@ pub(super) fn keep(
     }
     let old = whole.iter().map(|file| file.path.as_str());
     let names = moved.iter().map(String::as_str).chain(old).map(Written::Named);
-    // Without the intent record, which goes next, an end that came back would be unexplained.
+    // The intent record is removed next. Without it, an end that reappeared would be unexplained.
     let cut = ends.iter().map(|file| Written::Longer(&file.path));
     files.sync(&names.chain(cut).collect::<Vec<_>>())?;
-    // A folder of a history that never was.
+    // Removes the folder of a history without committed entries.
     for file in uncommitted.iter().filter(|file| file.path.ends_with(layout::HISTORY)) {
         if let Some((folder, _)) = file.path.rsplit_once('/') {
             files.remove_empty_folder(folder);
@@ -59,13 +59,14 @@ pub(super) fn keep(
     Ok(Some(folder))
 }
 
-/// A path without the dots before its names: no command takes what is kept for histories.
+/// Returns a path without dots before its names, so that no command takes a kept file for
+/// a history.
 fn visible(path: &str) -> String {
     let names: Vec<&str> = path.split('/').map(|name| name.trim_start_matches('.')).collect();
     names.join("/")
 }
 
-/// The first number that is free.
+/// Returns the path of a new folder, with the first number that is free.
 fn next_folder(files: &Files) -> String {
     let taken: BTreeSet<String> =
         files.names(layout::RECOVERED).unwrap_or_default().into_iter().collect();
@@ -74,13 +75,13 @@ fn next_folder(files: &Files) -> String {
     format!("{}/{free}", layout::RECOVERED)
 }
 
-/// The first name beside a log that is free for one that is replaced.
+/// Returns the first free name next to a log for a replaced copy of it.
 pub(crate) fn free_beside(files: &Files, path: &str) -> String {
     let mut names = (1..).map(|n: u64| format!("{path}{}{n}", layout::REPLACED));
     names.find(|name| !files.exists(name)).unwrap_or_default()
 }
 
-/// Copies a log beside itself, durable; gives the name of the copy.
+/// Copies a log to a name next to it and syncs it; returns the name of the copy.
 pub(crate) fn copy_beside(files: &Files, path: &str) -> Result<String, FileError> {
     let copy = free_beside(files, path);
     let bytes = files.stamp(path)?.length;
@@ -89,7 +90,7 @@ pub(crate) fn copy_beside(files: &Files, path: &str) -> Result<String, FileError
     Ok(copy)
 }
 
-/// Copies so many bytes of a file from a position on, piece by piece.
+/// Copies a number of bytes of a file from a position on, piece by piece.
 fn copy_end(files: &Files, path: &str, from: u64, bytes: u64, copy: &str) -> Result<(), FileError> {
     let mut copied: u64 = 0;
     loop {

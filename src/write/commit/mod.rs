@@ -1,12 +1,11 @@
-//! The write transaction (`spec/transactions.md`): clear away what an interrupted writer left,
-//! write the versions of an event, commit by the checkpoint's line, bring the live files up to
-//! date.
+//! The write transaction (`spec/transactions.md`): clean up after an interrupted writer, write the
+//! versions of an event, commit by the checkpoint's line, bring the live files up to date.
 //!
-//! A writer commits by the checkpoint's line in the log. One that is interrupted before it leaves
-//! bytes that no checkpoint seals, which no reader serves: `uncommitted` finds them, `keep` moves
-//! them out of the way and never drops them. One that is interrupted after it leaves live files
-//! behind: `behind` brings them up to date. `hint` names the places to look at; nothing in the
-//! vault is trusted about what happened there.
+//! A writer commits by the checkpoint's line in the log. A writer that is interrupted before the
+//! commit leaves bytes that no checkpoint seals and no reader serves: `uncommitted` finds them, and
+//! `keep` moves them out of the way without deleting them. A writer that is interrupted after the
+//! commit leaves live files behind: `behind` brings them up to date. `hint` names the places to
+//! look at; it is not trusted for anything else.
 
 mod behind;
 mod beyond;

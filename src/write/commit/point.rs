@@ -1,9 +1,9 @@
-//! Writing an event: word of it for the next writer, keyframes and histories, and live files under
-//! temporary names; one sync of them together; the checkpoint's line, its sync; and only then the
+//! Writing of an event: the hint for the next writer, keyframes and histories, and live files under
+//! temporary names; one sync of all of them; the checkpoint's line and its sync; and only then the
 //! names of the live files.
 //!
 //! The line in the checkpoint log is the commit: before it no reader serves what was written, after
-//! it the event has happened. Whatever fails before it is taken back.
+//! it the event has happened. If anything fails before it, everything is taken back.
 
 use std::collections::BTreeSet;
 
@@ -25,41 +25,41 @@ use crate::values::model::timestamp::Timestamp;
 /// An event that is durable.
 #[derive(Debug, Default)]
 pub struct Committed {
-    /// Live files that could not be brought up to date, and why; the event stands all the same.
+    /// Live files that could not be brought up to date, with the reason; the event is committed.
     pub left_alone: Vec<(String, FileError)>,
-    /// What the steps after the commit could not do.
+    /// The failures of the after-commit steps.
     pub after: Vec<StepFailure>,
 }
 
 words! {
-    /// A step after a commit.
+    /// The name of an after-commit step.
     pub enum AfterCommit {
-        /// The change log.
+        /// Writes the line in the change log.
         ChangeLog = "change-log",
-        /// The trusted head.
+        /// Advances the trusted head.
         TrustedHead = "trusted-head",
-        /// The index.
+        /// Updates the index.
         Index = "index",
-        /// The derived files.
+        /// Writes the derived files.
         Derived = "derived",
     }
 }
 
-/// What a step after a commit could not do.
+/// The failure of an after-commit step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StepFailure {
     /// The name of the step.
     pub step: AfterCommit,
-    /// The file in the vault that it could not write, if it is about one.
+    /// Path of the file in the vault that could not be written, if any.
     pub path: Option<String>,
-    /// Why.
+    /// The reason, for people.
     pub why: String,
 }
 
 /// Writes an event, if there is one, and brings live files up to date.
 ///
 /// # Errors
-/// A write or sync before the commit failed; everything was taken back as far as the disk let us.
+/// A write or sync before the commit failed; everything was taken back as far as possible.
 pub(crate) fn commit(
     vault: &Vault,
     items: &[Item],
@@ -73,8 +73,8 @@ pub(crate) fn commit(
         return Ok(Committed { left_alone, ..Committed::default() });
     };
     let replacements = replacements(&lives);
-    // Live files get their new bytes under temporary names, so that one wait for the disk serves
-    // them and the versions.
+    // Live files are first written under temporary names, so that one sync covers them and
+    // the versions.
     let prepared = files.prepare_all(&replacements);
     progress.begin(Phase::Writing, items.len());
     write_event(vault, items, &prepared, Some(append), at)?;
@@ -83,11 +83,12 @@ pub(crate) fn commit(
     Ok(Committed { left_alone, ..Committed::default() })
 }
 
-/// Writes the versions of a step that makes no checkpoint: it is committed when all of them are
-/// durable (REV-10).
+/// Writes the versions of a step, which are committed without a checkpoint.
+///
+/// A step is committed when all of its versions are durable (REV-10).
 ///
 /// # Errors
-/// A write or sync failed; everything was taken back as far as the disk let us.
+/// A write or sync failed; everything was taken back as far as possible.
 pub(crate) fn commit_step(
     vault: &Vault,
     items: &[Item],
@@ -102,11 +103,10 @@ pub(crate) fn commit_step(
     Ok(Committed { left_alone, ..Committed::default() })
 }
 
-/// Brings live files to what is published, each only if no other process wrote to it meanwhile;
-/// gives those that were left alone.
+/// Writes the published text to live files that no other process changed; returns the other files.
 ///
 /// # Errors
-/// The new bytes could not be made durable; no file was touched.
+/// The new bytes could not be made durable; no file was changed.
 pub(crate) fn bring_up_to_date(
     files: &Files,
     lives: &[(String, &Live)],
@@ -128,7 +128,7 @@ fn replacements<'l>(lives: &'l [(String, &Live)]) -> Vec<Replacement<'l>> {
     lives.iter().filter_map(replacement).collect()
 }
 
-/// The live files of an event, and those that a former one left behind.
+/// Returns the live files of an event, and those that a former event left behind.
 pub(crate) fn lives<'l>(
     items: &'l [Item],
     behind: &'l [(DocumentId, Live)],
@@ -147,7 +147,7 @@ fn write_event(
 ) -> Result<(), FileError> {
     let files = vault.files();
     hint::write(files, at, items.iter().map(|item| &item.id))?;
-    // All at once: each copy waits for the disk.
+    // Done for all files at once, because each copy waits for the disk.
     let histories = items.iter().map(|item| item.history.path.as_str());
     files.unshare(histories.clone().chain(append.map(|append| append.path)))?;
     let folders = histories.filter_map(versions_folder);
@@ -177,7 +177,8 @@ fn versions_folder(history: &str) -> Option<&str> {
 }
 
 /// Creates the missing `.gitattributes` of `.versions` folders (VAULT-63), and returns their paths.
-/// An event does not fail because one cannot be created: no reader of the vault needs it.
+///
+/// An event does not fail if one cannot be created: no reader of the vault needs it.
 fn write_attributes<'f>(files: &Files, folders: impl Iterator<Item = &'f str>) -> Vec<String> {
     let text = layout::ATTRIBUTES_TEXT.as_bytes();
     let folders: BTreeSet<&str> = folders.collect();
@@ -186,7 +187,7 @@ fn write_attributes<'f>(files: &Files, folders: impl Iterator<Item = &'f str>) -
     missing.filter(|path| files.create_new(path, text).is_ok()).collect()
 }
 
-/// How far the writing of one version came.
+/// The parts of one version that were written.
 #[derive(Default)]
 struct WrittenVersion {
     keyframe: bool,
@@ -225,7 +226,7 @@ fn sync_and_seal(
         _ => Written::Longer(path),
     };
     let mut written = prepared.written();
-    // It has to outlive the commit: live files follow after that.
+    // The hint must outlive the commit, because live files are written after it.
     written.push(Written::New(layout::HINT));
     written.extend(attributes.iter().map(|path| Written::New(path)));
     for item in items {
@@ -242,7 +243,7 @@ fn sync_and_seal(
     synced
 }
 
-/// Whether nothing of an event that failed is left in the record.
+/// Returns true if the histories, keyframes and log contain nothing of a failed event.
 pub(crate) fn is_taken_back(files: &Files, items: &[Item], append: Option<&Append>) -> bool {
     let has_length = |path: &str, length| match files.stamp(path) {
         Ok(stamp) => length > 0 && stamp.length == length,
@@ -269,14 +270,15 @@ fn take_back(files: &Files, item: &Item, written: &WrittenVersion) {
     }
 }
 
-/// The names of live files that an event changed, which are to be durable before the caller returns
-/// after them any more.
+/// Returns the names of the live files that an event changed.
+///
+/// These must be durable before the caller returns.
 pub(crate) fn names_of<'l>(lives: &'l [(String, &Live)]) -> Vec<Written<'l>> {
     let is_touched = |(_, live): &&(String, &Live)| !matches!(live, Live::Keep);
     lives.iter().filter(is_touched).map(|(path, _)| Written::Named(path)).collect()
 }
 
-/// Gives live files what is published, each only if no other process wrote to it meanwhile.
+/// Renames the prepared live files, each only if no other process wrote to it; returns the others.
 fn put_in_place(
     files: &Files,
     lives: &[(String, &Live)],
@@ -289,7 +291,8 @@ fn put_in_place(
             left_alone.push((path.to_owned(), why));
         }
     };
-    // New names come before old ones go: a moved document is never without a file.
+    // New names are created before old ones are removed, so that a moved document always has
+    // a file.
     for (replacement, outcome) in replacements.iter().zip(prepared.commit()) {
         note(replacement.path, outcome);
     }

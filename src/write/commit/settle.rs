@@ -1,5 +1,4 @@
-//! What an interrupted writer left, and how the next one clears it away (`spec/transactions.md`,
-//! section 5).
+//! Cleanup by the next writer after an interrupted one (`spec/transactions.md`, section 5).
 
 use rayon::prelude::*;
 use std::collections::{BTreeSet, HashSet};
@@ -17,66 +16,67 @@ use crate::record::checkpoint::log::Log;
 use crate::record::trusted_head::{self, Head, HeadError};
 use crate::values::model::id::DocumentId;
 
-/// Why a writer could not begin.
+/// The reason for which a writer could not begin.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SettleError {
     /// The log cannot be relied on.
     #[error(transparent)]
     Log(#[from] LogError),
-    /// It does not hold what is trusted for it.
+    /// The log does not contain the trusted head.
     #[error(transparent)]
     Head(#[from] HeadError),
-    /// Something could not be cleared away.
+    /// A file could not be moved or written.
     #[error(transparent)]
     File(#[from] FileError),
 }
 
-/// Which artifacts to look at.
+/// The artifacts to look at.
 #[derive(Clone, Debug)]
 pub enum Scope {
-    /// These.
+    /// These artifacts.
     Ids(BTreeSet<DocumentId>),
-    /// All that the log or a folder of histories names.
+    /// All artifacts that the log or a folder of histories names.
     Everything,
 }
 
-/// What an interrupted command left.
+/// The remains of an interrupted command.
 #[derive(Debug, Default)]
 pub struct CleanupPlan {
     /// Bytes that no checkpoint seals, in byte order of their paths.
     pub uncommitted: Vec<UncommittedFile>,
     /// Live files that the last event did not bring up to date.
     pub behind: Vec<(DocumentId, Live)>,
-    /// Artifacts beside whose histories nothing is cleared.
+    /// Artifacts whose folder is not cleaned up, with the reason.
     pub broken: Vec<(DocumentId, Uncleared)>,
-    /// Whether a step of a review stands whose writer was interrupted: word of it is kept until its
-    /// line is in the change log.
+    /// True if an interrupted writer committed a step of a review.
+    ///
+    /// The hint is kept until the line of the step is in the change log.
     pub(crate) has_step: bool,
 }
 
 impl CleanupPlan {
-    /// Whether there is nothing to do.
+    /// Returns true if there is nothing to do.
     pub fn is_empty(&self) -> bool {
         self.uncommitted.is_empty() && self.behind.is_empty()
     }
 }
 
-/// What was done about it.
+/// The result of a cleanup.
 #[derive(Debug, Default)]
 pub struct Recovered {
-    /// The folder that holds what was moved, where anything was.
+    /// The folder that contains the moved bytes; `None` if nothing was moved.
     pub folder: Option<String>,
-    /// What was moved there.
+    /// The bytes that were moved there.
     pub kept: Vec<UncommittedFile>,
     /// Live files that were brought up to date.
     pub caught_up: Vec<String>,
-    /// Live files that were left as they are, and why.
+    /// Live files that were not changed, with the reason.
     pub left_alone: Vec<(String, FileError)>,
 }
 
 impl Recovered {
-    /// Takes in what was done after this.
+    /// Adds the result of a later cleanup.
     pub(crate) fn take(&mut self, later: Self) {
         self.folder = self.folder.take().or(later.folder);
         self.kept.extend(later.kept);
@@ -84,12 +84,12 @@ impl Recovered {
         self.left_alone.extend(later.left_alone);
     }
 
-    /// Whether nothing was done, and nothing has to be reported.
+    /// Returns true if nothing was done, and nothing must be reported.
     pub fn is_empty(&self) -> bool {
         !self.changed_anything() && self.left_alone.is_empty()
     }
 
-    /// The files that were moved or brought up to date, in byte order.
+    /// Returns the files that were moved or brought up to date, in byte order.
     pub(crate) fn paths(&self) -> Vec<String> {
         let kept = self.kept.iter().map(|file| &file.path);
         let mut paths: Vec<String> = kept.chain(&self.caught_up).cloned().collect();
@@ -97,13 +97,13 @@ impl Recovered {
         paths
     }
 
-    /// Whether the vault is another one now.
+    /// Returns true if the cleanup changed the vault.
     pub(crate) fn changed_anything(&self) -> bool {
         !self.kept.is_empty() || !self.caught_up.is_empty()
     }
 }
 
-/// Finds what an interrupted writer left. Reads only.
+/// Finds the remains of an interrupted writer. Reads only.
 pub fn plan(vault: &Vault, chronicle: &Chronicle<'_>, scope: &Scope) -> CleanupPlan {
     let behind = behind::of_last_event(vault, chronicle, true);
     CleanupPlan { behind, ..uncommitted_of(vault, chronicle, scope) }
@@ -136,11 +136,13 @@ fn uncommitted_of(vault: &Vault, chronicle: &Chronicle<'_>, scope: &Scope) -> Cl
     plan
 }
 
-/// Clears away what was found. Only the holder of the write lock may ask for it, and only of what a
-/// writer left that said what it began, or when a user who looked demands it.
+/// Carries out a cleanup.
+///
+/// The caller must hold the write lock. It may clean up after a writer that left an intent record,
+/// or on the demand of a user who saw the plan.
 ///
 /// # Errors
-/// Something could not be kept, or was changed meanwhile; what was not cleared stays where it is.
+/// A file could not be kept, or was changed meanwhile; the rest stays where it is.
 pub fn carry_out(vault: &Vault, plan: CleanupPlan) -> Result<Recovered, FileError> {
     let has_step = plan.has_step;
     let folder = keep::keep(vault.files(), &plan.uncommitted)?;
@@ -151,7 +153,8 @@ pub fn carry_out(vault: &Vault, plan: CleanupPlan) -> Result<Recovered, FileErro
     let alone: HashSet<&String> = left_alone.iter().map(|(path, _)| path).collect();
     let is_done = |path: &String| !alone.contains(path);
     recovered.caught_up = lives.into_iter().map(|(path, _)| path).filter(is_done).collect();
-    // What could not be written is for the next writer; what another process changed is theirs.
+    // If a file could not be written, the next writer tries again. A file that another process
+    // changed is left to that process.
     let is_over = left_alone.iter().all(|(_, why)| why.is_changed());
     recovered.left_alone = left_alone;
     let names: Vec<Written<'_>> = recovered.caught_up.iter().map(|p| Written::Named(p)).collect();
@@ -162,11 +165,13 @@ pub fn carry_out(vault: &Vault, plan: CleanupPlan) -> Result<Recovered, FileErro
     Ok(recovered)
 }
 
-/// What a writer does first, under the lock: reads the log, which must hold what is trusted for it,
-/// and clears away what an interrupted command left.
+/// Reads the log and cleans up after an interrupted command, as every writer does first under
+/// the lock.
+///
+/// The log must contain the trusted head.
 ///
 /// # Errors
-/// The log cannot be relied on, or something could not be cleared away.
+/// The log cannot be relied on, or the cleanup failed.
 pub(crate) fn settled_log(vault: &Vault) -> Result<(Log, Recovered), SettleError> {
     let mut recovered = Recovered::default();
     loop {
@@ -182,14 +187,14 @@ pub(crate) fn settled_log(vault: &Vault) -> Result<(Log, Recovered), SettleError
     }
 }
 
-/// If a command was interrupted here, clears away what it left.
+/// Cleans up after a command that was interrupted here.
 ///
-/// Bytes beyond the sealed ones are cleared only where a writer said that it begins an event upon
-/// this end of the log, and only if they are of that event. Live files are brought up to date in
-/// any case; they become what the log seals.
+/// Bytes after the sealed ones are moved only if a writer recorded the intent to extend this end of
+/// the log, and only if they are of that event. Live files are brought up to date in any case; they
+/// get the text that the log seals.
 ///
 /// # Errors
-/// See [`carry_out`]; or the log does not follow from itself.
+/// See [`carry_out`]; or the hashes of the log do not match.
 fn settle(vault: &Vault, chronicle: &Chronicle<'_>) -> Result<Recovered, SettleError> {
     let was_hinted = hint::is_left(vault.files());
     let interrupted = trusted_head::interrupted(vault, &Head::of(chronicle));
@@ -202,8 +207,7 @@ fn settle(vault: &Vault, chronicle: &Chronicle<'_>) -> Result<Recovered, SettleE
     }
     let scope = match &interrupted {
         None => Scope::Ids(BTreeSet::new()),
-        // The hint may be of another writer, or was taken away or altered by hand or by a power
-        // cut.
+        // The hint may be of another writer, or was removed or altered by hand or by a power cut.
         Some(event) => {
             let ids = hint::read(vault.files(), event.at);
             ids.map_or(Scope::Everything, Scope::Ids)
@@ -212,7 +216,7 @@ fn settle(vault: &Vault, chronicle: &Chronicle<'_>) -> Result<Recovered, SettleE
     let mut plan = uncommitted_of(vault, chronicle, &scope);
     plan.uncommitted.retain(|file| file.is_of(interrupted.as_ref()));
     if interrupted.is_some() && !plan.uncommitted.is_empty() {
-        // A log that was altered before its end might not name what it once sealed.
+        // A log that was altered before its end might no longer name versions that it once sealed.
         chronicle.check_hashes(vault.files())?;
     }
     if was_hinted {
@@ -226,7 +230,8 @@ fn settle(vault: &Vault, chronicle: &Chronicle<'_>) -> Result<Recovered, SettleE
     Ok(recovered)
 }
 
-/// The live files that the last event did not bring up to date, if its command was interrupted.
+/// Returns the live files that the last event did not bring up to date, if its command
+/// was interrupted.
 pub(crate) fn interrupted_lives(
     vault: &Vault,
     chronicle: &Chronicle<'_>,
@@ -237,8 +242,9 @@ pub(crate) fn interrupted_lives(
     }
 }
 
-/// Ends the intent records of events that were committed, if no live file waits for the next writer.
-/// The caller has recorded the event in the change log, where changes are recorded.
+/// Ends the intent records of committed events, if no live file waits for the next writer.
+///
+/// If changes are recorded, the caller has recorded the event in the change log.
 pub(crate) fn complete(vault: &Vault, chronicle: &Chronicle<'_>) {
     if !hint::is_left(vault.files()) {
         trusted_head::complete(vault, |intent| intent.is_committed(|n| chronicle.hash_of(n)));

@@ -1,5 +1,5 @@
-//! Edits that began before what is published now, and would undo it. A live file says what it was
-//! edited from: by `version`, and by the `checksum` and `updated_at` that this version was given.
+//! Edits that are based on an earlier version, and would undo the published one. A live file names
+//! the version that it was edited from by `version`, `checksum` and `updated_at`.
 
 use super::expect::Expect;
 use crate::files::vault::config::FrontmatterMode;
@@ -26,35 +26,39 @@ pub(crate) struct Last<'a> {
     pub(crate) history: &'a History,
 }
 
-/// Whose text it is, and what its writer said.
+/// The text of an edit, and the version that its writer states.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Edit {
-    /// What the writer has read.
+    /// The version that the writer has read.
     pub(crate) expect: Expect,
-    /// Whether it was handed in instead of the live file. Only that one needs no version to be an
-    /// edit of the first: it may be the file from which the document was made.
+    /// True if the text was handed in instead of the live file.
+    ///
+    /// A live file needs no version to be an edit of the first one: it may be the file from which
+    /// the document was made.
     pub(crate) is_handed_in: bool,
 }
 
-/// What a live file was edited from, where that is not the last version.
+/// The version that a live file was edited from, if it is not the last one.
 enum Base {
     /// An older version.
     Older(Version),
-    /// It does not say.
+    /// The file does not name a version.
     Unsaid,
-    /// A version of the same number that another history has.
+    /// A version of the same number in another history.
     Other,
 }
 
-/// Why a live file is `stale`, and what to do about it.
+/// The reason for which a live file is `stale`, and a hint.
 #[derive(Clone, Debug)]
 pub(crate) struct Stale {
     pub(crate) message: String,
     pub(crate) hint: Hint,
 }
 
-/// Why an edit of a live file is not one of the last version, unless the writer said that it has
-/// read that one. `form` is what the unchanged file has.
+/// Returns the reason for which a live file is not an edit of the last version.
+///
+/// `None` if it is one, or if the writer stated that it has read that version. `form` is the live
+/// form of the last version.
 pub(crate) fn find(
     (files, id): (&Files, &DocumentId),
     (live, document): (&str, &Document),
@@ -65,8 +69,7 @@ pub(crate) fn find(
     if !edit.is_handed_in && !form.is_untouched() && document.lacks_frontmatter() {
         let body = &live[document.parts.body..];
         if second_block(body).is_some() {
-            let message =
-                "the frontmatter does not begin in line 1 with `---`, so its fields are text";
+            let message = "the frontmatter does not begin in line 1 with `---`, so its fields are part of the body";
             let hint = "move what is before the frontmatter below it; {} writes the published text";
             let restore = Call::new(Verb::Restore).value(id.as_str());
             return Some(Stale { message: message.to_owned(), hint: Hint::call(hint, restore) });
@@ -78,7 +81,7 @@ pub(crate) fn find(
     }
 }
 
-/// Finds an edit of something else than the last version by the fields of the file.
+/// Finds an edit of an earlier or other version by the fields of the file.
 fn by_fields(
     files: &Files,
     id: &DocumentId,
@@ -139,7 +142,8 @@ fn by_fields(
                 [call(Verb::Diff), version(call(Verb::Publish).word("--expect-version"), head)],
             ),
         ),
-        // The number of the version is on both sides: it does not say which of them was read.
+        // Both sides have the same version number, so `--expect-version` does not show which one
+        // was read.
         Some(Base::Other) if expect.hash.is_none() => (
             format!(
                 "the file was not edited from the published version {head}: its `checksum` or `updated_at` differs, as after a merge that took the history of one side and the file of the other"
@@ -157,8 +161,10 @@ fn by_fields(
     Some(Stale { message, hint })
 }
 
-/// Whether the last version is an approved submission, and nothing else was published after this one:
-/// the submission was mostly made from the same file, which was edited on.
+/// Returns true if the last version is an approved submission, and no other version was published
+/// after `edited`.
+///
+/// In most cases the submission was made from the same file, which was then edited further.
 fn is_first_approval(last: &Last<'_>, edited: Version) -> bool {
     let document = Document::parse(last.text).ok();
     let fields = document.and_then(|document| ReviewFields::of(&document.frontmatter));
@@ -168,8 +174,7 @@ fn is_first_approval(last: &Last<'_>, edited: Version) -> bool {
         && between.all(|entry| entry.state == EntryState::Unpublished)
 }
 
-/// Finds the text of a version before the last one, where the fields of a live file do not say what
-/// it was edited from.
+/// Finds an earlier version with the text of a live file whose fields do not name a version.
 fn older_text(
     files: &Files,
     id: &DocumentId,
@@ -223,8 +228,9 @@ fn base(
     }
 }
 
-/// Whether no version of the history was given the `checksum` of a file, or its `updated_at`.
-/// An author who merged the last version may have set nothing but `version`; editors that keep
+/// Returns true if no version of the history has the `checksum` of a file, or its `updated_at`.
+///
+/// An author who merged the last version may have changed only `version`; editors that update
 /// `updated_at` themselves make it later.
 fn is_of_another(files: &Files, id: &DocumentId, live: &Frontmatter, last: &Last<'_>) -> bool {
     let (checksum, at) = (digest(live.checksum.as_ref()), instant(live.updated_at.as_ref()));

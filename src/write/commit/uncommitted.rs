@@ -1,5 +1,5 @@
-//! Bytes of a writer that was interrupted before its commit: what histories and their folders hold
-//! beyond what the log seals, the torn end of the log, files that never got their name.
+//! Bytes of a writer that was interrupted before its commit: the parts of histories and their
+//! folders that the log does not seal, the torn end of the log, and temporary files.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -22,72 +22,76 @@ use crate::values::model::layout;
 use crate::values::model::number::Version;
 
 words! {
-    /// What something is that a writer left.
+    /// The kind of bytes that a writer left.
     pub enum UncommittedKind {
-        /// A file that never got its name.
+        /// A file under a temporary name.
         Temporary = "temporary file",
-        /// A full text, or a diff, that no entry of a history has.
+        /// A full text or a diff without an entry in a history.
         Text = "text without an entry",
         /// A history without a sealed version.
         History = "unsealed history",
         /// Entries at the end of a history, whole or torn.
         Entries = "unsealed entries",
-        /// The end of the log, after its last whole entry.
+        /// The end of the log after its last whole entry.
         Log = "bytes after the last checkpoint",
-        /// The log in the form that it was converted from.
+        /// The log in the form from which it was converted.
         Duplicate = "duplicate log",
     }
 }
 
 impl UncommittedKind {
-    /// Whether only a writer's intent record distinguishes it from a truncated record.
+    /// Returns true if the bytes may also be a record that was truncated.
+    ///
+    /// Only the intent record of the writer distinguishes the two.
     fn is_of_the_record(self) -> bool {
         !matches!(self, Self::Temporary | Self::Duplicate)
     }
 }
 
-/// Bytes that a writer left.
+/// A file, or the end of one, that a writer left.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UncommittedFile {
-    /// The file.
+    /// Path of the file in the vault.
     pub path: String,
-    /// What it is.
+    /// The kind of bytes.
     pub remains: UncommittedKind,
-    /// Where it begins in the file; 0 for a whole file.
+    /// Offset of the first byte; 0 for a whole file.
     pub from: u64,
-    /// How many bytes.
+    /// Number of bytes.
     pub bytes: u64,
-    /// The events that recorded the entries in it, and of a text the one that has it; none where
-    /// that cannot be read.
+    /// The events that recorded the entries in it, or the entry of a text; `None` for an entry that
+    /// cannot be read.
     pub events: Vec<Option<EventKey>>,
 }
 
 impl UncommittedFile {
-    /// Whether a writer left it that did not bring this event to an end; none where no writer was
-    /// interrupted here. What is not of the record is nothing else than a file.
+    /// Returns true if an interrupted writer of this event left it.
+    ///
+    /// `interrupted` is `None` if no writer was interrupted here. Temporary files and duplicate
+    /// logs may always be moved.
     pub fn is_of(&self, interrupted: Option<&EventKey>) -> bool {
         let is_of_it = |event| are_of(event, &self.events);
         !self.remains.is_of_the_record() || interrupted.is_some_and(is_of_it)
     }
 }
 
-/// Why nothing is cleared away beside an artifact's history.
+/// The reason for which the folder of an artifact is not cleaned up.
 #[derive(Debug, thiserror::Error)]
 pub enum Uncleared {
-    /// It is broken in what is sealed.
+    /// The sealed part of the history is broken.
     #[error(transparent)]
     Broken(#[from] ChainError),
-    /// Its end cannot be truncated.
+    /// The end of the history cannot be truncated.
     #[error(transparent)]
     Spelled(#[from] AppendError),
 }
 
-/// What the log says of some artifacts.
+/// The sealed versions of some artifacts.
 pub(super) struct SealedVersions<'i> {
     beyond: Beyond,
     /// The last version that any checkpoint seals.
     last: BTreeMap<&'i DocumentId, Version>,
-    /// Those that the head has.
+    /// The artifacts that are published at the head.
     published: BTreeSet<&'i DocumentId>,
 }
 
@@ -110,19 +114,19 @@ impl<'i> SealedVersions<'i> {
     }
 }
 
-/// The events that recorded what a history has from one of its entries on; none for an entry that
-/// cannot be read.
+/// Returns the events that recorded the entries of a history from `next` on; `None` for an entry
+/// that cannot be read.
 pub(crate) fn events_from(history: &History, next: usize) -> Vec<Option<EventKey>> {
     let beyond = history.slots.iter().skip(next);
     beyond.map(|slot| slot.entry.as_ref().ok().map(EventKey::of)).collect()
 }
 
-/// Whether all of this is of one event.
+/// Returns true if all of these are one event.
 pub(crate) fn are_of(event: &EventKey, events: &[Option<EventKey>]) -> bool {
     events.iter().all(|found| found.as_ref() == Some(event))
 }
 
-/// Every artifact that the log or a folder of histories names.
+/// Returns every artifact that the log or a folder of histories names.
 pub(super) fn everything(vault: &Vault, chronicle: &Chronicle<'_>) -> BTreeSet<DocumentId> {
     let recorded = chronicle.checkpoints().iter().flat_map(|c| c.set.iter().map(|(id, _)| id));
     let mut ids: BTreeSet<DocumentId> = recorded.cloned().collect();
@@ -132,7 +136,7 @@ pub(super) fn everything(vault: &Vault, chronicle: &Chronicle<'_>) -> BTreeSet<D
     ids
 }
 
-/// Every artifact that a log seals, however broken it is, with its versions in order.
+/// Returns every artifact that a log seals, even if the log is broken, with its versions in order.
 pub(crate) fn recorded(log: &Log) -> BTreeMap<DocumentId, Vec<Version>> {
     let mut ids: BTreeMap<DocumentId, Vec<Version>> = BTreeMap::new();
     for (id, mark) in log.entries.iter().flatten().flat_map(|checkpoint| &checkpoint.set) {
@@ -145,8 +149,8 @@ pub(crate) fn recorded(log: &Log) -> BTreeMap<DocumentId, Vec<Version>> {
     ids
 }
 
-/// What is in no history: the torn end of the log, or the log in another form, and files that
-/// never got their name.
+/// Returns the bytes outside of histories: the torn end of the log, the log in another form, and
+/// temporary files.
 pub(super) fn of_vault(vault: &Vault, chronicle: &Chronicle<'_>) -> Vec<UncommittedFile> {
     let temporaries = vault.files().temporaries().into_iter();
     let mut found: Vec<UncommittedFile> = temporaries
@@ -166,7 +170,8 @@ pub(super) fn of_vault(vault: &Vault, chronicle: &Chronicle<'_>) -> Vec<Uncommit
         found.push(UncommittedFile { path, remains, from, bytes: torn, events: Vec::new() });
     }
     if let Some(duplicate) = chronicle.duplicate() {
-        // Both say the same. A log that we began has whole maps only where a configuration says so.
+        // Both logs have the same content. A log that ctx began has full maps only if a
+        // configuration sets that form.
         let by_default =
             if chronicle.is_begun_by_ctx() { LogForm::Delta } else { chronicle.form() };
         let wanted = sealed_form(vault, chronicle).ok().flatten().unwrap_or(by_default);
@@ -176,10 +181,10 @@ pub(super) fn of_vault(vault: &Vault, chronicle: &Chronicle<'_>) -> Vec<Uncommit
     found
 }
 
-/// The form that the configuration asks for which the head seals.
+/// Returns the form of the log in the configuration that the head seals.
 ///
 /// # Errors
-/// The head does not follow.
+/// The state of the head cannot be read.
 pub(crate) fn sealed_form(
     vault: &Vault,
     chronicle: &Chronicle<'_>,
@@ -194,10 +199,10 @@ fn whole(files: &Files, path: String, remains: UncommittedKind) -> Option<Uncomm
     Some(UncommittedFile { path, remains, from: 0, bytes, events: Vec::new() })
 }
 
-/// What is beyond the sealed versions of one artifact.
+/// Returns the bytes after the sealed versions of one artifact.
 ///
 /// # Errors
-/// What is sealed cannot be distinguished from what is not.
+/// The sealed part cannot be determined.
 pub(super) fn of_artifact(
     vault: &Vault,
     id: &DocumentId,
@@ -231,7 +236,7 @@ pub(super) fn of_artifact(
                 None => history.length,
             };
             if from < total {
-                // A list that is not in block form has no end that could be truncated.
+                // A list that is not in block form does not have an end that could be truncated.
                 if from > 0 && !history.is_appendable() {
                     return Err(AppendError::Spelling.into());
                 }
