@@ -187,14 +187,14 @@ fn a_place_without_documents_is_refused() {
     exit: 2
     -- stdout
     -- stderr
-    error[misplaced]: `other/x.md` is not where this vault's layout has documents
+    error[misplaced]: `other/x.md` is not a place for documents in the layout of this vault
     hint: documents belong in `nodes/` or `sources/`; see `layout` and `exclude` in .context/config.yaml
     ");
     assert_snapshot!(place.ctx("add README --body x").whole(), @"
     exit: 2
     -- stdout
     -- stderr
-    error[misplaced]: `README.md` is not where this vault's layout has documents
+    error[misplaced]: `README.md` is not a place for documents in the layout of this vault
     hint: documents belong in `nodes/` or `sources/`; see `layout` and `exclude` in .context/config.yaml
     ");
     assert_snapshot!(place.ctx("add nodes/../x --body x").whole(), @"

@@ -212,7 +212,7 @@ fn ids_that_differ_only_in_case_are_refused() {
     -- stderr
     error[refused]: 1 file refused
       nodes/Returns.md
-        error[id-collision]: `nodes/Returns` and `nodes/returns` differ only in case or Unicode form (choose another name; the id of what is retired, or was only submitted, is taken too, because its history stays)
+        error[id-collision]: `nodes/Returns` and `nodes/returns` differ only in case or Unicode form (choose another name; ids of retired documents and of submissions are taken, too, because their histories stay)
     hint: nothing was written; fix the documents, or leave them out
     hint: `--skip-invalid` publishes the valid documents
     ");
@@ -223,7 +223,7 @@ fn ids_that_differ_only_in_case_are_refused() {
     nothing to publish
       unchanged: nodes/returns
     -- stderr
-    error[id-collision]: nodes/Returns.md: `nodes/Returns` and `nodes/returns` differ only in case or Unicode form (choose another name; the id of what is retired, or was only submitted, is taken too, because its history stays)
+    error[id-collision]: nodes/Returns.md: `nodes/Returns` and `nodes/returns` differ only in case or Unicode form (choose another name; ids of retired documents and of submissions are taken, too, because their histories stay)
     ");
     assert_snapshot!(place.ctx("validate").whole(), @"
     exit: 1

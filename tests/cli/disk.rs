@@ -139,7 +139,7 @@ fn a_file_in_the_place_of_a_version_is_kept() {
     -- stderr
     error[refused]: 1 file refused
       nodes/.versions/b/history.yaml
-        error[history-unsealed]: `nodes/.versions/b/v1.md` is there, but no checkpoint seals it (either a command was interrupted or the entry is forged: run `ctx verify`, then `ctx recover --dry-run`)
+        error[history-unsealed]: `nodes/.versions/b/v1.md` exists, but no checkpoint seals it (either a command was interrupted or the entry is forged: run `ctx verify`, then `ctx recover --dry-run`)
     hint: nothing was written; fix the documents, or leave them out
     ");
     assert_eq!(place.tree(), before);

@@ -209,11 +209,11 @@ fn each_failure_has_text_json_and_an_exit_code() {
     error[bundle-invalid]: this file is not an evidence bundle: byte 0: the file ends in the middle
     hint: verify the file as `ctx evidence export` wrote it; a file that was changed, or unpacked and packed again, is not valid
 
-    error[clock-behind]: the clock says 2026-11-01T00:00:00.000Z, but the last checkpoint is of 2026-11-21T10:00:01.000Z
+    error[clock-behind]: the clock shows 2026-11-01T00:00:00.000Z, but the last checkpoint was made at 2026-11-21T10:00:01.000Z
     hint: set the clock: a checkpoint cannot be older than the one before it
     hint: if the clock of the last publication was wrong and its checkpoint is not in use yet, restore `.versions` from before it and publish again
 
-    error[clock-ended]: the last checkpoint is of 9999-12-31T23:59:59.999Z, and no later time can be recorded
+    error[clock-ended]: the last checkpoint was made at 9999-12-31T23:59:59.999Z, and no later time can be recorded
     hint: set the clock, restore `.versions` from before that checkpoint, and publish again
 
     error[config-invalid]: `.context/config.yaml` cannot be read: line 2, column 7: unclosed bracket '['
@@ -248,7 +248,7 @@ fn each_failure_has_text_json_and_an_exit_code() {
     hint: nothing was written; run `ctx verify` for a full report
     hint: `ctx checkpoint rebuild --dry-run` shows the log that the histories give
 
-    error[misplaced]: `elsewhere/a.md` is not where this vault's layout has documents
+    error[misplaced]: `elsewhere/a.md` is not a place for documents in the layout of this vault
     hint: documents belong in `nodes/` or `sources/`; see `layout` and `exclude` in .context/config.yaml
 
     error[no-principal]: no principal configured

@@ -80,7 +80,7 @@ fn the_id_of_a_retired_document_stays_taken_in_any_case() {
     -- stderr
     error[refused]: 1 file refused
       nodes/A.md
-        error[id-collision]: `nodes/A` and `nodes/a` differ only in case or Unicode form (choose another name; the id of what is retired, or was only submitted, is taken too, because its history stays)
+        error[id-collision]: `nodes/A` and `nodes/a` differ only in case or Unicode form (choose another name; ids of retired documents and of submissions are taken, too, because their histories stay)
     hint: nothing was written; fix the documents, or leave them out
     ");
     assert!(!place.has("nodes/A.md"));
@@ -138,7 +138,7 @@ fn targets_and_origins_that_do_not_fit_are_refused() {
     exit: 2
     -- stdout
     -- stderr
-    error[misplaced]: `elsewhere/b.md` is not where this vault's layout has documents
+    error[misplaced]: `elsewhere/b.md` is not a place for documents in the layout of this vault
     hint: documents belong in `nodes/` or `sources/`; see `layout` and `exclude` in .context/config.yaml
     ");
     assert_snapshot!(place.ctx("mv nodes/draft nodes/b").whole(), @"

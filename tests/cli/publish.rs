@@ -278,7 +278,7 @@ fn a_clock_a_day_behind_stops_everything() {
     exit: 1
     -- stdout
     -- stderr
-    error[clock-behind]: the clock says 2026-11-20T09:00:00.000Z, but the last checkpoint is of 2026-11-21T10:00:01.000Z
+    error[clock-behind]: the clock shows 2026-11-20T09:00:00.000Z, but the last checkpoint was made at 2026-11-21T10:00:01.000Z
     hint: set the clock: a checkpoint cannot be older than the one before it
     hint: if the clock of the last publication was wrong and its checkpoint is not in use yet, restore `.versions` from before it and publish again
     ");

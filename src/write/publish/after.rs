@@ -1,6 +1,6 @@
-//! The steps that follow the commit of an event: the change log, the trusted head, the index,
-//! derived files (`spec/transactions.md`, TXN-11). The event has happened; a step that fails is
-//! reported, and the event stands.
+//! The steps after the commit of an event: the change log, the trusted head, the index,
+//! derived files (`spec/transactions.md`, TXN-11). The event is committed; a step that fails
+//! is only reported.
 
 use super::before_event::BeforeEvent;
 use super::{Author, review};
@@ -17,23 +17,23 @@ use crate::values::model::id::DocumentId;
 use crate::values::model::layout;
 use crate::write::commit::{AfterCommit, StepFailure};
 
-/// A commit that its steps follow.
+/// A commit, for the steps after it.
 pub(super) struct Commit<'c> {
     pub(super) vault: &'c Vault,
-    /// The log before it.
+    /// The log before the commit.
     pub(super) before: &'c Chronicle<'c>,
-    /// The checkpoint that it made.
+    /// The checkpoint of the commit.
     pub(super) checkpoint: &'c Checkpoint,
-    /// The rules in force before it.
+    /// The rules in force before the commit.
     pub(super) in_force: &'c BeforeEvent,
-    /// How many documents the checkpoint holds.
+    /// Number of documents in the checkpoint.
     pub(super) documents: usize,
     /// The writer of the commit.
     pub(super) author: &'c Author,
 }
 
 impl Commit<'_> {
-    /// Judges the approvals of the log with the checkpoint.
+    /// Returns a judge of the approvals of the log including the checkpoint.
     fn judge(&self) -> Sealings<'_> {
         let checkpoints = self.before.checkpoints().iter().copied().chain([self.checkpoint]);
         let sealings = Sealings::new(Searched::new(checkpoints.collect()));
@@ -47,18 +47,18 @@ impl Commit<'_> {
     }
 }
 
-/// A step, which gives what it could not do.
+/// An after-commit step, which returns its failures.
 type Step = fn(&Commit<'_>) -> Vec<StepFailure>;
 
 /// The steps in their order.
 const STEPS: [Step; 4] = [record_change, trust_head, follow_index, write_derived];
 
-/// Runs the steps in their order, each whether or not those before it failed.
+/// Runs the steps in their order, even if an earlier one failed.
 pub(super) fn run(commit: &Commit<'_>) -> Vec<StepFailure> {
     STEPS.iter().flat_map(|step| step(commit)).collect()
 }
 
-/// Records the event in the change log, where changes are recorded.
+/// Records the event in the change log, if changes are recorded.
 fn record_change(commit: &Commit<'_>) -> Vec<StepFailure> {
     let Commit { vault, before, checkpoint, in_force, author, .. } = *commit;
     if !changes::is_begun(vault) {
@@ -85,7 +85,8 @@ fn trust_head(commit: &Commit<'_>) -> Vec<StepFailure> {
     let Err(why) = trusted_head::advance(commit.vault, &head, commit.author.now) else {
         return Vec::new();
     };
-    // Else the log could be cut back to where it was, and what it lost pass for uncommitted files.
+    // Otherwise the log could be cut back to the old trusted head, and the lost part be taken for
+    // uncommitted files.
     let upon = Head::of(commit.before);
     trusted_head::withdraw(commit.vault, |intent| {
         intent.upon == upon && intent.event.at == commit.checkpoint.at
@@ -105,7 +106,7 @@ fn follow_index(commit: &Commit<'_>) -> Vec<StepFailure> {
         .collect()
 }
 
-/// Writes the derived files again that follow an event (DERIV-9).
+/// Writes the derived files that depend on the event (DERIV-9).
 fn write_derived(commit: &Commit<'_>) -> Vec<StepFailure> {
     let removed: Vec<DocumentId> =
         commit.checkpoint.removed.iter().filter(|id| id.is_document()).cloned().collect();

@@ -1,4 +1,4 @@
-//! The next version of one document or governance file: what is written for it, byte for byte.
+//! The next version of one document or governance file, with all bytes that are written for it.
 
 use std::sync::Arc;
 
@@ -39,39 +39,39 @@ use crate::values::yaml::emit;
 use crate::write::commit::stale;
 use crate::write::commit::{Change, Extension, Item, Live, Step};
 
-/// What became of a candidate.
+/// The result of preparing a candidate.
 pub(super) enum Prepared {
     Version(Box<Item>),
     Unchanged,
-    /// The live file is what the head was made from, and is to be what was made.
+    /// The live file still has the text from which the head was made, and must be updated.
     Behind(Live),
     LeftOut(Reason),
     Refused(Refusal),
 }
 
-/// What a new version follows.
+/// The history that a new version extends.
 pub(super) struct Base {
     pub(super) history: Arc<History>,
-    /// The last version, its chain hash, its text.
+    /// Number, chain hash and text of the last version.
     pub(super) last: Option<(Version, Digest, String)>,
     /// The text that the head seals.
     pub(super) sealed: Option<String>,
-    /// Whether the history ends in a retirement.
+    /// True if the history ends with a retirement.
     pub(super) retired: bool,
 }
 
 impl Base {
-    /// What a first version follows.
+    /// Returns the base of a first version.
     pub(super) fn nothing() -> Self {
         Self { history: Arc::default(), last: None, sealed: None, retired: false }
     }
 
-    /// The number of the version that follows.
+    /// Returns the number of the next version.
     pub(super) fn next(&self) -> Version {
         self.last.as_ref().map_or(Version::FIRST, |(version, ..)| version.next())
     }
 
-    /// The form in which the next version is stored.
+    /// Returns the form in which the next version is stored.
     fn prescribed(&self, interval: u64, text: &str) -> Form {
         let diffs = self.history.diffs_at_end();
         let sizes = self.last.as_ref().map(|(.., before)| Sizes::of(before.len(), text, diffs));
@@ -88,7 +88,7 @@ impl Base {
 }
 
 impl Transaction<'_> {
-    /// What the next version of an artifact follows; every hash on the way recomputed.
+    /// Returns the base of the next version of an artifact, with every hash recomputed.
     pub(super) fn base(
         &self,
         id: &DocumentId,
@@ -129,12 +129,13 @@ impl Transaction<'_> {
                 |faults: &Vec<_>| refuse(&ChainError::Malformed(slot.line, faults.clone()));
             let entry = slot.entry.as_ref().map_err(faulty)?;
             if entry.version > known && entry.edited_at > self.at {
-                let message = format!("its version {} is of {}", entry.version, entry.edited_at);
+                let message =
+                    format!("its version {} was made at {}", entry.version, entry.edited_at);
                 let hint = "the clock of the reference implementation is ahead of this one";
                 return Err(Refusal::new(id.history_path(), "history-broken", message, hint));
             }
         }
-        // Only what a checkpoint sealed may be built upon.
+        // Only sealed versions may be extended.
         if let Some(slot) = history.slots.get(next) {
             let what =
                 slot.version.map_or_else(|| "an entry".to_owned(), |n| format!("version {n}"));
@@ -178,7 +179,9 @@ impl Transaction<'_> {
         Refusal::new(id.history_path(), "history-broken", message, hint)
     }
 
-    /// Refuses bytes that no checkpoint seals: of an interrupted writer, or of another process.
+    /// Refuses a history with bytes that no checkpoint seals.
+    ///
+    /// These are of an interrupted writer, or of another process.
     fn unsealed(&self, id: &DocumentId, message: &str) -> Refusal {
         let hint = Hint::calls(
             "either a command was interrupted or the entry is forged: run {}, then {}",
@@ -187,7 +190,7 @@ impl Transaction<'_> {
         Refusal::new(id.history_path(), "history-unsealed", message.to_owned(), hint)
     }
 
-    /// Prepares a document for publication. `fresh` is the text of one that is not on disk yet.
+    /// Prepares a document for publication. `fresh` is the text of a document without a live file.
     pub(super) fn prepare(
         &self,
         id: &DocumentId,
@@ -272,7 +275,7 @@ impl Transaction<'_> {
             base => base?,
         };
         let form = base.sealed.as_deref().map(LiveForm::of);
-        // What is handed in without fields keeps those that are published (REV-5).
+        // A text that is handed in without fields keeps the published ones (REV-5).
         let kept = fresh.and(form.as_ref()).and_then(|form| form.with_body_of(live, &document));
         let whole = kept.as_deref().unwrap_or(live);
         if form.as_ref().is_some_and(|form| form.is_of(whole)) {
@@ -305,7 +308,8 @@ impl Transaction<'_> {
             && let Some(new) = stamp::left_behind(id, live, &document, sealed)
         {
             return Ok(match fresh {
-                // What is handed in has the text that is published, and is no live file.
+                // A text that is handed in equals the published one, and its live file stays as
+                // it is.
                 Some(_) => Prepared::Unchanged,
                 None => Prepared::Behind(Live::Replace {
                     old: Fingerprint::of(&bytes),
@@ -340,7 +344,7 @@ impl Transaction<'_> {
         let mut warnings = Refusal::unless_valid(&path, found)?;
         warnings.extend(working::expired(id, &document.frontmatter.validity, self.at));
         let version = base.next();
-        // A document that had no such field was created when its history begins.
+        // A document without `created_at` was created at the start of its history.
         let first = base.history.slots.first().and_then(|slot| slot.entry.as_ref().ok());
         let created = first.map_or(self.at, |entry| entry.edited_at);
         let stamp = Stamp { stamped_as: self.stage(id), ..self.stamp(version, created) };
@@ -363,15 +367,15 @@ impl Transaction<'_> {
         Ok(Prepared::Version(Box::new(item)))
     }
 
-    /// Refuses the path of a document that is not published where this vault has no documents.
+    /// Refuses an unpublished document at a path where this vault does not look for documents.
     fn refuse_misplaced(&self, path: &str, which: &Which) -> Result<(), Refusal> {
         let refuse =
             |message, hint: &'static str| Err(Refusal::new(path, "misplaced", message, hint));
         if !self.vault.is_document_path(path) {
-            let message = "the vault's layout has no documents there".to_owned();
+            let message = "the layout of the vault does not allow documents there".to_owned();
             return refuse(message, "see `layout` and `exclude` in .context/config.yaml");
         }
-        // A walk enters neither other vaults nor what git ignores; a name may.
+        // A walk skips other vaults and ignored files, but a document can be named.
         if !which.is_named() {
             return Ok(());
         }
@@ -387,7 +391,7 @@ impl Transaction<'_> {
         }
     }
 
-    /// What this event writes into the frontmatter of a document.
+    /// Returns the values that this event writes into the frontmatter of a document.
     pub(super) fn stamp(&self, version: Version, created: Timestamp) -> Stamp {
         let author = self.author.author.as_deref();
         Stamp {
@@ -400,7 +404,7 @@ impl Transaction<'_> {
         }
     }
 
-    /// What a stamped text of a document is to a review.
+    /// Returns the kind of stamp of a document: published or submitted.
     fn stage(&self, id: &DocumentId) -> StampedAs {
         match &self.submits {
             None => StampedAs::Published,
@@ -411,7 +415,7 @@ impl Transaction<'_> {
         }
     }
 
-    /// The record of a new version: a full text or a diff, both hashes, the bytes to append.
+    /// Returns a new version: a full text or a diff, both hashes, and the bytes to append.
     pub(super) fn next_version(
         &self,
         id: &DocumentId,
@@ -422,8 +426,9 @@ impl Transaction<'_> {
         self.decided_version(id, base, text, change, None)
     }
 
-    /// The same of a version that decides about a submission: of a governance file, which cannot say
-    /// what was decided, the diff does.
+    /// Returns a new version that decides about a submission.
+    ///
+    /// A governance file is without review fields, so its diff records the decision.
     pub(super) fn decided_version(
         &self,
         id: &DocumentId,
@@ -442,8 +447,8 @@ impl Transaction<'_> {
             );
         }
         if !is_normal(text) {
-            let message = "its normal form has a normal form of its own";
-            let hint = "remove the U+FEFF before it";
+            let message = "the text starts with two byte order marks (U+FEFF)";
+            let hint = "remove both";
             return Err(Refusal::new(id.live_path(), "two-marks", message.to_owned(), hint));
         }
         let interval =
@@ -482,7 +487,8 @@ impl Transaction<'_> {
             content_hash: content,
             chain_hash: chain,
         };
-        // What is sealed must be servable: the text says what its entry says.
+        // A version is served only if its text agrees with its entry, so this is checked
+        // before sealing.
         if let Err(why) = vouched::self_described(id, &entry, text) {
             let hint = "write the frontmatter as plain `key: value` lines";
             return Err(Refusal::new(
@@ -497,7 +503,7 @@ impl Transaction<'_> {
         if let Some((path, _)) =
             keyframe.as_ref().filter(|(path, _)| self.vault.files().exists(path))
         {
-            let message = format!("`{path}` is there, but no checkpoint seals it");
+            let message = format!("`{path}` exists, but no checkpoint seals it");
             return Err(self.unsealed(id, &message));
         }
         let bytes = match base.history.append(&entry, interval) {
@@ -530,9 +536,9 @@ impl Transaction<'_> {
 
 fn stored_diff(before: &str, text: &str, last: Version, version: Version) -> TextStorage {
     let diff = diff::print(before, text, last, version);
-    // Escapes may make a diff longer than what one line of a history may have.
+    // Escapes may make a diff too long for one line of a history.
     let fits = emit::long_text(&diff, 4).len() <= form::MAX_SPELLED_DIFF;
-    // A patch that does not give its version back must never be what is hashed.
+    // A diff must never be hashed if it does not restore its version.
     if fits && diff::apply(before, &diff).as_deref() == Ok(text) {
         TextStorage::Diff(diff)
     } else {
@@ -560,7 +566,7 @@ fn erased(id: &DocumentId) -> Refusal {
     Refusal::new(id.live_path(), "history-broken", message, hint)
 }
 
-/// Advice for a published document whose live file is missing.
+/// Returns a hint for a published document whose live file is missing.
 pub(super) fn restore_or_retire(id: &DocumentId) -> Hint {
     let call = |verb| Call::new(verb).value(id.as_str());
     Hint::calls(

@@ -15,22 +15,22 @@ use crate::record::checkpoint::chronicle::Chronicle;
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::CheckpointNumber;
 
-/// What is in force before an event.
+/// The rules in force before an event.
 #[derive(Debug)]
 pub(crate) struct BeforeEvent {
     /// The configuration that a checkpoint sealed last.
     config: Option<Config>,
-    /// Whether publication needs a review.
+    /// True if publication needs a review.
     pub(crate) is_governed: bool,
-    /// Whether that was said by a configuration that cannot be read any more, so that no principal
-    /// has a role (REV-1).
+    /// True if a configuration that can no longer be read made the vault governed, so that no
+    /// principal has a role (REV-1).
     is_lost: bool,
     /// The rules in force at each checkpoint.
     pub(super) timeline: in_force::InForce,
 }
 
 impl BeforeEvent {
-    /// What is in force upon the head of a log.
+    /// Returns the rules in force at the head of a log.
     ///
     /// # Errors
     /// The configuration that was sealed last cannot be read.
@@ -40,8 +40,9 @@ impl BeforeEvent {
         let says_governed = config.as_ref().is_some_and(Config::is_governed);
         let id = DocumentId::config();
         let (head, files) = (chronicle.head_number(), vault.files());
-        // A governed vault cannot lose its mode with the file that states it. What it retires of it
-        // stays in force; only a text that cannot be read does not say that it was governed.
+        // A governed vault must not lose its mode with the file that sets it. A retired
+        // configuration stays in force; only if its text cannot be read is it unknown that it
+        // was governed.
         let was_unreadable = match timeline.config_at(head) {
             Some(File::Retired(sealed)) => {
                 let before = sealed.text(files, &id);
@@ -53,8 +54,10 @@ impl BeforeEvent {
         Ok(Self { is_governed: says_governed || is_lost, is_lost, config, timeline })
     }
 
-    /// The mode and the rules as the last checkpoint holds them, which are those in force where it
-    /// holds both files (VAULT-26); none where the log must be asked.
+    /// Returns the mode and the rules in the state of the last checkpoint.
+    ///
+    /// These are in force if both files are in that state (VAULT-26); `None` if the log must
+    /// be read.
     pub(crate) fn held(head: &Snapshot<'_>) -> Option<(bool, Rules)> {
         let text = |id: &DocumentId| head.governance_text(id);
         let config = Config::parse(&text(&DocumentId::config())?).ok()?;
@@ -62,18 +65,19 @@ impl BeforeEvent {
         Some((config.is_governed(), Rules::of(&config, stewards)))
     }
 
-    /// How the change log says who acts, under the configuration in force.
+    /// Returns the recorder of the change log, under the configuration in force.
     pub(super) fn recorder(&self, author: &Author) -> Recorder {
         author.recorder.under(Some(self.config.as_ref()))
     }
 
-    /// Refuses an operation that this mode has not, or that the live configuration would not have.
+    /// Refuses an operation that is not possible in the mode of the vault, or of the
+    /// live configuration.
     ///
     /// # Errors
     /// [`PublishError::Governed`], [`PublishError::GovernedLive`], [`PublishError::Ungoverned`].
     pub(super) fn admit(&self, gate: Gate, live: &Config) -> Result<(), PublishError> {
         match (gate, self.is_governed) {
-            // Nothing is published past a review that the user asks for.
+            // If the user asks for reviews, nothing is published without one.
             (Gate::Ungoverned, false) if live.is_governed() => Err(PublishError::GovernedLive),
             (Gate::Ungoverned | Gate::Begins, true) => Err(PublishError::Governed),
             (Gate::Decides | Gate::Steps, false) => Err(PublishError::Ungoverned),
@@ -81,13 +85,13 @@ impl BeforeEvent {
         }
     }
 
-    /// The vault under the configuration in force, for an event that does not include the
-    /// configuration; none where the live file counts.
+    /// Returns the vault under the configuration in force, for an event that does not include it.
     ///
-    /// Of one that no checkpoint ever sealed all but the keyframe interval counts (VER-23).
+    /// `None` if the live file is in force. If no checkpoint sealed a configuration, the live one
+    /// is used except for its keyframe interval (VER-23).
     ///
     /// # Errors
-    /// The live configuration, which would count, cannot be read.
+    /// The live configuration is to be used, but cannot be read.
     pub(super) fn vault(
         &self,
         vault: &Vault,
@@ -109,8 +113,9 @@ impl BeforeEvent {
         Ok(Some(vault.under(config)))
     }
 
-    /// Refuses what needs a role while no role is known, because a file of the rules cannot be read
-    /// (REV-1). Of a vault that is not governed no role is asked.
+    /// Refuses an operation that needs a role, if a file of the rules cannot be read (REV-1).
+    ///
+    /// A vault that is not governed requires no role.
     ///
     /// # Errors
     /// [`PublishError::Policy`] with that file.
@@ -129,7 +134,7 @@ impl BeforeEvent {
         }
     }
 
-    /// The rules of reviews.
+    /// Returns the rules of reviews.
     pub(crate) fn rules(&self, chronicle: &Chronicle<'_>) -> Rules {
         if self.is_lost {
             return Rules::default();
@@ -140,18 +145,19 @@ impl BeforeEvent {
     }
 }
 
-/// The rules of reviews in force upon a checkpoint.
+/// The rules of reviews in force at a checkpoint.
 #[derive(Debug, Default)]
 pub(crate) struct RulesUpon {
     /// The rules.
     pub(crate) rules: Rules,
-    /// Whether stewards decide who may read (REV-21).
+    /// True if stewards decide who may read (REV-21).
     pub(crate) is_limited: bool,
 }
 
 impl RulesUpon {
-    /// The rules of reviews in force upon a checkpoint; `None` if the vault was not governed then.
-    /// A configuration that cannot be read may have said governed: then no principal has a role.
+    /// Returns the rules of reviews in force at a checkpoint; `None` if the vault was not governed.
+    ///
+    /// A configuration that cannot be read may have been governed: then no principal has a role.
     pub(crate) fn of(in_force: &in_force::InForce, number: CheckpointNumber) -> Option<Self> {
         let config = in_force.config_at(number).and_then(File::read);
         let reads = config.map(|config| config.review.reads);
@@ -165,7 +171,7 @@ impl RulesUpon {
     }
 }
 
-/// The head that a line of a change log names, if the log holds that checkpoint.
+/// Returns the head that a line of a change log names, if the log contains that checkpoint.
 pub(crate) fn head_named(chronicle: &Chronicle<'_>, line: &Line) -> Option<CheckpointNumber> {
     let head = line.request.head.as_ref()?;
     let held = chronicle.checkpoint(CheckpointNumber(head.checkpoint)).ok()?;

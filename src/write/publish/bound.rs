@@ -1,5 +1,5 @@
-//! What the checkpoint of an event binds beside versions: the change log of its writer, and the
-//! ends of staging chains (AUDIT-25, STAGE-21).
+//! The data that the checkpoint of an event binds in addition to versions: the change log of its
+//! writer, and the ends of staging chains (AUDIT-25, STAGE-21).
 
 use super::PublishError;
 use super::transaction::Transaction;
@@ -9,7 +9,7 @@ use crate::record::checkpoint::state::Bound;
 use crate::record::staging;
 use crate::values::model::timestamp::Timestamp;
 
-/// What the checkpoint of an event binds.
+/// The data that the checkpoint of an event binds.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Binds {
     /// The change log of its writer.
@@ -19,12 +19,12 @@ pub(super) struct Binds {
 }
 
 impl Binds {
-    /// What a configuration asks for.
+    /// Returns the data that a configuration asks for.
     pub(super) fn of(config: &Config) -> Self {
         Self { changes: config.binds_changes(), staged: config.staging.bind }
     }
 
-    /// What one of two configurations asks for.
+    /// Returns the data that at least one of two configurations asks for.
     pub(super) fn or(self, other: Option<Self>) -> Self {
         let other = other.unwrap_or_default();
         Self { changes: self.changes || other.changes, staged: self.staged || other.staged }
@@ -32,10 +32,10 @@ impl Binds {
 }
 
 impl Transaction<'_> {
-    /// Writes the lines that the checkpoint is to bind, durable, and gives what it binds.
+    /// Writes and syncs the lines that the checkpoint must bind; returns the data to bind.
     ///
     /// # Errors
-    /// They could not be written, and so nothing may be published.
+    /// The lines could not be written, so nothing may be published.
     pub(super) fn bind(
         &self,
         recorder: &Recorder,

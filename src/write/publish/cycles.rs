@@ -1,5 +1,5 @@
-//! Sources that would wait for each other, or depend on what is no source: an event that closes a
-//! cycle of dependencies is refused (paper, section 10.2).
+//! Refuses sources that would depend on each other in a cycle, or on a document that is not a
+//! source (paper, section 10.2).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,15 +13,18 @@ use crate::text::document::frontmatter::NodeType;
 use crate::values::model::id::DocumentId;
 use crate::write::commit::{Change, Item, Step};
 
-/// Whether a version may be published by itself or later: one that rejects or withdraws a text keeps
-/// what that says, and must not be refused for it.
+/// Returns true if a version may be published, directly or later.
+///
+/// A version that rejects or withdraws a text keeps its dependencies, and must not be refused
+/// for them.
 fn proposes(item: &&Item) -> bool {
     !matches!(item.change, Change::Step(Step::Reject | Step::Withdraw | Step::Ratify))
 }
 
 impl Transaction<'_> {
-    /// Takes out of an event the sources that would be part of a cycle, and refuses them. What is
-    /// taken out stays as the head has it, which may close another cycle.
+    /// Removes from an event the sources that would be part of a cycle, and refuses them.
+    ///
+    /// A removed source stays as in the head, which may close another cycle.
     pub(super) fn refuse_cycles(&self, outcome: &mut Outcome) {
         loop {
             let refused = self.cyclic(&outcome.items);
@@ -33,13 +36,14 @@ impl Transaction<'_> {
         }
     }
 
-    /// Takes out of an event the sources that depend on a document that is none, and refuses them
-    /// (SRC-3). What does not exist may still become a source.
+    /// Removes from an event the sources that depend on a document that is not a source (SRC-3).
+    ///
+    /// A missing document may still become a source.
     pub(super) fn refuse_other_dependencies(&self, outcome: &mut Outcome) {
         let event: BTreeMap<&DocumentId, &Item> =
             outcome.items.iter().filter(proposes).map(|item| (&item.id, item)).collect();
         let is_other = |id: &DocumentId| match event.get(id) {
-            // What the event retires is not there any more.
+            // A document that the event retires no longer exists.
             Some(item) => !item.dependent.is_source && !item.is_retirement(),
             None => self.is_source(id) == Some(false),
         };
@@ -56,8 +60,9 @@ impl Transaction<'_> {
         outcome.refused.extend(refused.into_values());
     }
 
-    /// Whether a document is a source, as the head or else its live file says; none where there is
-    /// none, or it cannot be read.
+    /// Returns true if a document is a source, by the head or else by its live file.
+    ///
+    /// `None` if neither exists, or the document cannot be read.
     fn is_source(&self, id: &DocumentId) -> Option<bool> {
         match sealed_text(self.vault, &self.state, id) {
             Some(text) => Dependent::of(id, &text.ok()?).map(|of| of.is_source),
@@ -89,7 +94,7 @@ impl Transaction<'_> {
         refused
     }
 
-    /// What a source of the head depends on.
+    /// Returns the dependencies of a source of the head.
     fn sealed_needs(&self, id: &DocumentId) -> Option<BTreeSet<DocumentId>> {
         let text = sealed_text(self.vault, &self.state, id)?.ok()?;
         order::needed_by_text(id, &text)

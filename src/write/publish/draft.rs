@@ -1,5 +1,6 @@
-//! Drafts: live files that say `status: draft`, written by a program for a principal who has no
-//! editor (`spec/mcp.md`, MCP-18). No version holds them, and a verifier takes them for no drift.
+//! Drafts: live files with `status: draft`, which a program writes for a principal without an
+//! editor (`spec/mcp.md`, MCP-18). No version has their text, and a verifier does not report them
+//! as drift.
 
 use super::governance_files::Includes;
 use super::transaction::Transaction;
@@ -22,49 +23,51 @@ use crate::values::model::number::Version;
 use crate::values::model::principal::PrincipalKey;
 use crate::write::commit::Live;
 
-/// What a draft is to take the place of.
+/// The live file that a draft replaces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Upon {
-    /// Nothing: the document is new.
+    /// None: the document is new.
     Nothing,
-    /// The live file with this hash, or, without one, a live file whose text a version holds.
+    /// The live file with this hash; without a hash, a live file whose text a version has.
     Live(Option<Digest>),
 }
 
-/// A draft that is to be written.
+/// A request to write a draft.
 #[derive(Clone, Copy, Debug)]
 pub struct DraftRequest<'d> {
-    /// Who, and when.
+    /// The principal and the time.
     pub author: &'d Author,
     /// The document.
     pub id: &'d DocumentId,
-    /// What it takes the place of.
+    /// The live file that the draft replaces.
     pub upon: Upon,
-    /// How.
+    /// The mode of the event.
     pub mode: Mode,
 }
 
 /// A draft that was written.
 #[derive(Debug)]
 pub struct Draft {
-    /// Its file.
+    /// Path of the live file.
     pub path: String,
-    /// The hash of its bytes.
+    /// Hash of the bytes of the file.
     pub hash: Digest,
-    /// The published version that it is an edit of.
+    /// The published version that the draft edits.
     pub based_on: Option<Version>,
-    /// Whether the file is no draft, but what is published.
+    /// True if the file has the published text, and so is not a draft.
     pub is_published: bool,
-    /// What a command before it had left.
+    /// The outcome of the event, with the cleanup after an interrupted command.
     pub outcome: Outcome,
 }
 
-/// Writes a draft. `compose` makes its text of the one that it is an edit of: that of the live file
-/// that the caller named, else the published one; none for a new document.
+/// Writes a draft.
+///
+/// `compose` makes its text from the text that it edits: that of the live file that the caller
+/// named, or else the published one; `None` for a new document.
 ///
 /// # Errors
-/// Nothing was written: the principal is no editor, the live file has changes that the caller did not
-/// name, or the text would not be a draft.
+/// Nothing was written: the principal is not an editor, the live file has changes that the caller
+/// did not name, or the text would not be a draft.
 pub fn draft(
     vault: &Vault,
     request: &DraftRequest<'_>,
@@ -78,7 +81,7 @@ pub fn draft(
     let mut outcome = event(vault, &what, |transaction, outcome| {
         transaction.check_editable(std::slice::from_ref(id), None)?;
         let file = transaction.drafted(id, upon, &compose).map_err(|why| match why {
-            // Who makes no draft is not told whether another one has.
+            // A principal who may not write a draft must not learn that another draft exists.
             PublishError::Unread { .. } | PublishError::UnknownId { .. } => {
                 transaction.unfit(id, &compose).unwrap_or(why)
             }
@@ -88,7 +91,7 @@ pub fn draft(
         *written.borrow_mut() = Some(file);
         Ok(())
     })?;
-    // Another process wrote to it meanwhile, or it cannot be written.
+    // Another process wrote to the file meanwhile, or it cannot be written.
     let left_alone = outcome.committed.as_mut().and_then(|committed| committed.left_alone.pop());
     if let Some((_, why)) = left_alone {
         return Err(why.into());
@@ -104,9 +107,9 @@ pub fn draft(
     Ok(Draft { path, hash, based_on, is_published, outcome })
 }
 
-/// A draft as it is to be written.
+/// A draft before it is written.
 struct Drafted {
-    /// None where the file has the text already.
+    /// The change of the file; `None` if it already has the text.
     live: Option<Live>,
     hash: Digest,
     based_on: Option<Version>,
@@ -128,7 +131,7 @@ impl Transaction<'_> {
         let bytes = self.vault.files().read_optional(&path, limit::DOCUMENT)?;
         if upon == Upon::Nothing {
             let text = compose(None).map_err(|why| refused(Refusal::of_spelling(&path, &why)))?;
-            // Who makes no document is not told which ids are taken.
+            // A principal who may not create documents must not learn which ids are taken.
             self.check_draft(id, &text, None)?;
             check_place(self.vault, id)?;
             if base.last.is_some() {
@@ -141,7 +144,7 @@ impl Transaction<'_> {
             })?),
             None => None,
         };
-        // What awaits a decision is handed to its submitter only.
+        // A pending submission is handed only to its submitter.
         let last = match base.retired {
             true => base.last.as_ref().map(|(.., text)| text.clone()),
             false if base.sealed.is_none() && base.last.is_some() => self.own_submission(id)?,
@@ -191,8 +194,9 @@ impl Transaction<'_> {
         Ok(Drafted { live, hash: Digest::of(text.as_bytes()), based_on, is_published })
     }
 
-    /// Refuses a text that could not be published, as its publication would: who reads the draft
-    /// later is not the one to mend it.
+    /// Refuses a text that could not be published, with the same problems.
+    ///
+    /// Later readers of the draft may be unable to fix it.
     fn check_publishable(
         &self,
         id: &DocumentId,
@@ -211,8 +215,10 @@ impl Transaction<'_> {
         if collisions.is_empty() { Ok(()) } else { Err(collisions) }
     }
 
-    /// Why the principal makes no draft of a document, by its published text, or else by one without
-    /// a base; none where they do.
+    /// Returns the reason for which the principal may not write a draft of a document.
+    ///
+    /// This is decided by the published text, or else by the draft of a new document; `None` if
+    /// they may.
     fn unfit(
         &self,
         id: &DocumentId,
@@ -228,15 +234,15 @@ impl Transaction<'_> {
         matches!(unfit, PublishError::Review(_)).then_some(unfit)
     }
 
-    /// The text that awaits a decision, if the principal submitted it.
+    /// Returns the text of the pending submission, if the principal submitted it.
     fn own_submission(&self, id: &DocumentId) -> Result<Option<String>, PublishError> {
         let pending = self.reviewed(id)?.track.pending;
         let me = self.author.principal.key();
         Ok(pending.filter(|one| PrincipalKey::of(&one.by) == me).map(|one| one.text))
     }
 
-    /// Refuses a text that a verifier would take for an edit of what is published, and a principal who
-    /// is no editor of it.
+    /// Refuses a text that a verifier would report as an edit of the published one, and a principal
+    /// who is not an editor of it.
     fn check_draft(
         &self,
         id: &DocumentId,
@@ -249,7 +255,7 @@ impl Transaction<'_> {
             .map_err(|why| refused(Refusal::new(&path, why.code(), why.to_string(), why.hint())))?;
         let mode = self.vault.config().frontmatter;
         if form.is_some_and(|form| !form.is_draft(&document, mode)) {
-            let message = "its frontmatter cannot say that it is a draft".to_owned();
+            let message = "its frontmatter cannot mark it as a draft".to_owned();
             let hint = Hint::from("submit the text instead, which leaves the file as it is");
             return Err(refused(Refusal::new(path, "frontmatter-spelling", message, hint)));
         }

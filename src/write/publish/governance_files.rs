@@ -1,4 +1,4 @@
-//! Governance files: which of them an event includes, under whose configuration it runs, their change
+//! Governance files: the ones that an event includes, the configuration under which it runs, edits
 //! by a program, and the versions of their texts.
 
 use std::collections::{BTreeSet, HashSet};
@@ -25,7 +25,7 @@ use crate::values::model::layout::{AUDIT_DIR, limit};
 use crate::values::model::number::Version;
 use crate::write::commit::{Change, Item, Live, Step};
 
-/// What became of a governance file.
+/// The result of preparing a governance file.
 pub(super) enum Governed {
     Version(Box<Item>),
     Reseal(Mark),
@@ -33,12 +33,12 @@ pub(super) enum Governed {
     Refused(Refusal),
 }
 
-/// Which changed governance files an event includes.
+/// The changed governance files that an event includes.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Includes<'e> {
-    /// Each.
+    /// All of them.
     Changed,
-    /// Those that are named; each in the first event of a vault.
+    /// The named ones; in the first event of a vault, all of them.
     Only(&'e [&'e DocumentId]),
 }
 
@@ -48,8 +48,9 @@ impl Includes<'_> {
     }
 }
 
-/// Whether the last event had to be recorded in a change log: there is one, or the configuration that
-/// was sealed by then asks for one.
+/// Returns true if the last event had to be recorded in a change log.
+///
+/// That is so if there is one, or if the sealed configuration asks for one.
 pub(super) fn was_recorded(vault: &Vault, chronicle: &Chronicle<'_>) -> bool {
     let asks = || {
         let sealed = sealed_config(vault, chronicle);
@@ -58,11 +59,12 @@ pub(super) fn was_recorded(vault: &Vault, chronicle: &Chronicle<'_>) -> bool {
     vault.files().exists(AUDIT_DIR) || vault.config().audit.is_some() && asks()
 }
 
-/// The configuration that a checkpoint sealed last, whether or not the head still has it; none
-/// where there never was one, and the defaults where it was retired.
+/// Returns the configuration that a checkpoint sealed last, even if the head no longer has it.
+///
+/// `None` if none was ever sealed; the defaults if it was retired.
 ///
 /// # Errors
-/// [`PublishError::Policy`] where it cannot be read.
+/// [`PublishError::Policy`] if it cannot be read.
 pub(crate) fn sealed_config(
     vault: &Vault,
     chronicle: &Chronicle<'_>,
@@ -70,7 +72,7 @@ pub(crate) fn sealed_config(
     config_in_force(vault, chronicle, &in_force::InForce::of(vault.files(), chronicle))
 }
 
-/// The same by the rules in force at each checkpoint.
+/// Returns the sealed configuration by the rules in force at each checkpoint.
 ///
 /// # Errors
 /// As [`sealed_config`].
@@ -89,12 +91,14 @@ pub(super) fn config_in_force(
         TextInForce::Retired { .. } => return Ok(Some(Config::default())),
         TextInForce::Sealed { text } => text,
     };
-    // What cannot be read may have said governed.
+    // An unreadable configuration may have been governed.
     Ok(Some(Config::parse(&text).map_err(OpenError::Config)?))
 }
 
-/// Edits a governance file and publishes it, as one event. `edit` gives the new text, or says what
-/// keeps it from that. A file that is as wanted, and published, makes no event.
+/// Edits a governance file and publishes it, as one event.
+///
+/// `edit` returns the new text, or a message if it cannot make the edit. If the file is unchanged
+/// and published, nothing is recorded.
 ///
 /// # Errors
 /// Nothing was changed; see [`PublishError`].
@@ -118,8 +122,10 @@ pub fn set_governance_file(
     })
 }
 
-/// The same for the first strict checkpoint of a log that the reference implementation began, which
-/// also takes out of the maps what has no history; gives these documents.
+/// Edits the configuration for the first strict checkpoint of a log that the reference
+/// implementation began.
+///
+/// The checkpoint also removes from the maps the documents without a history.
 ///
 /// # Errors
 /// Nothing was changed; see [`PublishError`].
@@ -164,7 +170,7 @@ pub fn propose_governance_file(
 }
 
 impl Transaction<'_> {
-    /// Prepares a governance file, which is stored as it is; one that is gone is retired.
+    /// Prepares a governance file, which is stored as it is; a missing file is retired.
     pub(super) fn prepare_governance(
         &self,
         id: &DocumentId,
@@ -173,8 +179,9 @@ impl Transaction<'_> {
         self.governance(id, last_sealed).unwrap_or_else(Governed::Refused)
     }
 
-    /// Prepares the text of a governance file that is handed in, whatever its live file holds. It has
-    /// no field that says what it was edited from, so that the caller does (REV-15).
+    /// Prepares the text of a governance file that is handed in, whatever its live file contains.
+    ///
+    /// Such a text does not name the version that it was edited from, so the caller does (REV-15).
     pub(super) fn handed_in(
         &self,
         id: &DocumentId,
@@ -213,7 +220,7 @@ impl Transaction<'_> {
         self.governance_of(id, last_sealed, bytes.as_deref())
     }
 
-    /// Prepares a governance file that holds these bytes, or is not there.
+    /// Prepares a governance file with these bytes; `None` if the file is missing.
     pub(super) fn governance_of(
         &self,
         id: &DocumentId,
@@ -237,7 +244,7 @@ impl Transaction<'_> {
         };
         let text = normalise(readable(&path, bytes)?);
         if text.starts_with(BOM) {
-            let message = "it begins with two U+FEFF, of which its normal form would lose one";
+            let message = "the text starts with two byte order marks (U+FEFF)";
             let hint = "remove both";
             return Err(Refusal::new(path, "two-marks", message.to_owned(), hint));
         }
@@ -269,7 +276,7 @@ impl Transaction<'_> {
         Ok(Governed::Version(Box::new(item)))
     }
 
-    /// What a version of a governance file is: a submission, where it needs a review.
+    /// Returns the change of a version of a governance file: a submission, if it needs a review.
     fn governance_change(&self, change: Change) -> Change {
         if self.submits.is_some() { Change::Step(Step::Submit) } else { change }
     }
@@ -298,15 +305,18 @@ impl Transaction<'_> {
         Ok(governed)
     }
 
-    /// Adds the governance files that changed since the last checkpoint, or names them where the event
-    /// does not include them, and gives those back that did not change but that the last checkpoint
-    /// has lost (the reference implementation drops them).
+    /// Adds the governance files that changed since the last checkpoint, or reports them as
+    /// left out.
+    ///
+    /// Returns unchanged files that the last checkpoint has lost, because the reference
+    /// implementation drops them.
     pub(super) fn include_governance_files(
         &self,
         outcome: &mut Outcome,
         all: bool,
     ) -> Vec<(DocumentId, Mark)> {
-        // A file whose name makes no id is left as it is, and keeps no other from being published.
+        // A file whose name is not an id is ignored, and does not prevent other files from
+        // being published.
         let live = working::governance_ids(self.vault);
         let sealed = self.state.iter().map(|(id, _)| id).filter(|id| !id.is_document()).cloned();
         let mut ids: BTreeSet<DocumentId> = sealed.chain(live).collect();
@@ -334,7 +344,7 @@ impl Transaction<'_> {
                 Governed::Refused(_) if !all => {
                     outcome.left_out.push(LeftOut::artifact(id, Reason::NotNamed));
                 }
-                // It was never a governance file here, and is none now.
+                // The link was never a governance file here.
                 Governed::Refused(refusal)
                     if !last_sealed.contains_key(id)
                         && refusal.problems.iter().all(|p| p.code == "symbolic-link") =>
@@ -352,7 +362,7 @@ impl Transaction<'_> {
     }
 }
 
-/// Refuses to take a governance file from a governed vault (REV-3).
+/// Refuses to remove a governance file from a governed vault (REV-3).
 fn kept(id: &DocumentId, what: &str) -> Refusal {
     let message = format!("a governed vault keeps this file: it cannot be {what}");
     let restore = Call::new(Verb::Restore).value(id.as_str());

@@ -1,11 +1,11 @@
-//! The one write path: live file, version, checkpoint (paper, sections 4.5 and 7;
-//! `spec/publish.md`).
+//! The one write path: live file, version, checkpoint (paper, sections 4.5 and
+//! 7; `spec/publish.md`).
 //!
-//! Every command that changes what is published is one event: all bytes are computed before the
-//! first write, one event gives one checkpoint, and the checkpoint's line is the commit point.
-//! `request` is what it is asked to do, and `outcome` what it did; `transaction` chooses what an event
-//! holds, `artifact` makes the next version of each document or governance file, [`crate::write::commit`]
-//! writes.
+//! Every command that publishes is one event: all bytes are computed before the first write, one
+//! event makes one checkpoint, and the checkpoint's line is the commit point. `request` describes
+//! an event before it runs, and `outcome` afterwards; `transaction` chooses the versions of an
+//! event, `artifact` makes the next version of each document or governance file,
+//! [`crate::write::commit`] writes.
 
 mod after;
 mod artifact;
@@ -64,11 +64,11 @@ use bound::Binds;
 use governance_files::Includes;
 use transaction::Transaction;
 
-/// Why nothing was published.
+/// The reason for which nothing was published.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum PublishError {
-    /// Some documents are invalid. Nothing was published.
+    /// Some documents are invalid.
     #[error("{} refused", count(.0.len(), "file"))]
     Refused(Vec<Refusal>),
     /// The vault is governed.
@@ -80,63 +80,63 @@ pub enum PublishError {
     /// The vault is not governed, so that nothing is submitted.
     #[error("this vault is not governed: documents are published without a review")]
     Ungoverned,
-    /// A review does not allow it.
+    /// A rule of reviews does not allow it.
     #[error(transparent)]
     Review(#[from] review::ReviewError),
-    /// No document and no history has this id.
+    /// The id names neither a document nor a history.
     #[error("no document has the id `{id}`")]
     UnknownId {
         /// The id.
         id: DocumentId,
-        /// An id that exists and looks like it.
+        /// An existing id with a similar spelling.
         near: Option<String>,
     },
     /// The clock is far behind the last checkpoint.
-    #[error("the clock says {now}, but the last checkpoint is of {head}")]
+    #[error("the clock shows {now}, but the last checkpoint was made at {head}")]
     ClockBehind {
-        /// The clock.
+        /// Time of the clock.
         now: Timestamp,
-        /// The last checkpoint.
+        /// Time of the last checkpoint.
         head: Timestamp,
     },
-    /// No instant follows that of the last checkpoint.
-    #[error("the last checkpoint is of {head}, and no later time can be recorded")]
+    /// The time of the last checkpoint is the last one that can be recorded.
+    #[error("the last checkpoint was made at {head}, and no later time can be recorded")]
     ClockEnded {
-        /// The last checkpoint.
+        /// Time of the last checkpoint.
         head: Timestamp,
     },
     /// A file of this name exists.
     #[error("`{0}` exists already")]
     Exists(String),
-    /// The live file holds something else than what the writer has read.
+    /// The live file is not the one that the writer has read.
     #[error("{}", unread(.path, *.found))]
     Unread {
         /// Path of the file.
         path: String,
-        /// Whether there is a file.
+        /// True if the file exists.
         found: bool,
     },
-    /// The id is where this layout has no documents.
-    #[error("`{path}` is not where this vault's layout has documents")]
+    /// The layout of the vault does not allow a document with this id.
+    #[error("`{path}` is not a place for documents in the layout of this vault")]
     Misplaced {
         /// Path of the file.
         path: String,
     },
-    /// Git ignores the file that the id would have.
+    /// Git ignores the file of the document.
     #[error("git ignores `{path}`, by {rule}")]
     Ignored {
         /// Path of the file.
         path: String,
-        /// The rule.
+        /// The rule that ignores it.
         rule: Rule,
     },
-    /// Something else is published than what the writer has read.
+    /// The published version is not the one that the writer has read.
     #[error(transparent)]
     Expected(#[from] ExpectError),
     /// The log cannot be relied on.
     #[error("the checkpoint log cannot be extended: {0}")]
     Log(#[from] LogError),
-    /// The log does not hold the head that is trusted for it.
+    /// The log does not contain the trusted head.
     #[error(transparent)]
     Head(#[from] HeadError),
     /// Another writer holds the lock.
@@ -145,7 +145,7 @@ pub enum PublishError {
     /// The configuration cannot be read.
     #[error(transparent)]
     Config(#[from] OpenError),
-    /// The reference implementation would take files that publishing does not edit for changed ones.
+    /// The reference implementation would report unedited files as changed.
     #[error(
         "`frontmatter: untouched` is not possible in a vault that the reference implementation shares"
     )]
@@ -153,22 +153,24 @@ pub enum PublishError {
     /// The history of an artifact that may await a decision cannot be read.
     #[error("`{}` is withheld: {}", .0.id, .0.why)]
     Withheld(Withheld),
-    /// The governance files of the last checkpoint cannot be read.
+    /// A governance file of the last checkpoint cannot be read.
     #[error("`{id}` of the last checkpoint cannot be read: {why}")]
     Policy {
         /// The governance file.
         id: DocumentId,
-        /// Why.
+        /// The fault of the file.
         why: crate::record::chain::error::ChainError,
     },
-    /// A line of the change log could not be written without which nothing may follow: that which
-    /// the checkpoint is to bind, or that of a step whose writer was interrupted.
+    /// A required line of the change log could not be written.
+    ///
+    /// This is a line that the checkpoint must bind, or that of a step whose writer
+    /// was interrupted.
     #[error("the change log: {0}")]
     Unbound(ChangeError),
-    /// The line of a comment could not be written, or not be noted as the last one.
+    /// The line of a comment could not be written, or not be recorded as the last one.
     #[error("the change log: {0}")]
     Comment(ChangeError),
-    /// Writing failed; what was written has been taken back.
+    /// Writing failed; everything written was taken back.
     #[error(transparent)]
     File(#[from] FileError),
 }
@@ -176,9 +178,9 @@ pub enum PublishError {
 fn unread(path: &str, found: bool) -> String {
     match found {
         true => {
-            format!("`{path}` has changes that no version holds, and that the writer has not read")
+            format!("`{path}` has unpublished changes that the writer has not read")
         }
-        false => format!("there is no file `{path}`, but the writer has read one"),
+        false => format!("`{path}` does not exist, but the writer has read such a file"),
     }
 }
 
@@ -192,10 +194,10 @@ impl From<SettleError> for PublishError {
     }
 }
 
-/// Whether publication needs a review after the last checkpoint.
+/// Returns true if publication needs a review after the last checkpoint.
 ///
 /// # Errors
-/// The configuration that is in force cannot be read.
+/// The configuration in force cannot be read.
 pub fn is_governed(vault: &Vault, chronicle: &Chronicle<'_>) -> Result<bool, PublishError> {
     Ok(BeforeEvent::of(vault, chronicle)?.is_governed)
 }
@@ -216,7 +218,7 @@ pub fn add(vault: &Vault, new: NewDocument, request: &Request) -> Result<Outcome
     run(vault, request, &[new])
 }
 
-/// Refuses a name for a new document that is taken or that this vault would not look at.
+/// Refuses the name of a new document if it is taken, or if the vault would ignore the file.
 ///
 /// # Errors
 /// [`PublishError::Exists`], [`PublishError::Misplaced`] or [`PublishError::Ignored`].
@@ -232,7 +234,7 @@ pub fn check_place(vault: &Vault, id: &DocumentId) -> Result<(), PublishError> {
     Ok(())
 }
 
-/// Refuses a name for a document that this vault would not look at.
+/// Refuses the name of a document that the layout of the vault does not allow.
 fn check_layout(vault: &Vault, id: &DocumentId) -> Result<(), PublishError> {
     let path = id.live_path();
     match DocumentId::of_document_file(&path).is_err() || !vault.is_document_path(&path) {
@@ -241,8 +243,8 @@ fn check_layout(vault: &Vault, id: &DocumentId) -> Result<(), PublishError> {
     }
 }
 
-/// What an event is about: its writer, how it is to be written, the documents it names, and which
-/// changed governance files it includes.
+/// An event before it runs: its writer, its mode, the documents that it names, and the changed
+/// governance files that it includes.
 struct Event<'e> {
     author: &'e Author,
     mode: Mode,
@@ -251,22 +253,22 @@ struct Event<'e> {
     gate: Gate,
 }
 
-/// In which vaults an operation is possible, and what it makes.
+/// The vaults in which an operation is allowed, and its result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Gate {
-    /// It publishes without a review, and so not in a governed vault.
+    /// Publishes without a review; not allowed in a governed vault.
     Ungoverned,
-    /// It writes live files only, unless the vault is ungoverned.
+    /// Writes only live files in a governed vault; may publish in an ungoverned one.
     Live,
-    /// It makes the vault governed.
+    /// Makes the vault governed.
     Begins,
-    /// It decides what is published in a governed vault.
+    /// Decides about publication in a governed vault.
     Decides,
-    /// It is a step of a review, which makes no checkpoint.
+    /// Makes a step of a review, without a checkpoint.
     Steps,
 }
 
-/// Runs one event from the lock to the commit. `choose` fills in the versions.
+/// Runs one event from the lock to the commit. `choose` adds the versions.
 fn event(
     vault: &Vault,
     event: &Event<'_>,
@@ -285,7 +287,7 @@ fn event(
     let chronicle = log.sound()?;
     let in_force = BeforeEvent::of(vault, &chronicle);
     if !event.mode.dry_run {
-        // Whatever becomes of this command: what awaits a decision is found by these lines.
+        // Done even if this command fails: pending submissions are found by these lines.
         let in_force = in_force.as_ref().ok();
         let recorder = in_force
             .map_or_else(|| event.author.recorder.under(None), |of| of.recorder(event.author));
@@ -303,7 +305,8 @@ fn event(
     let sealed = in_force.vault(vault, &chronicle, event.includes)?;
     if !event.mode.dry_run {
         match changes::is_begun_at(vault, &chronicle) {
-            // What cannot be recorded now is for the next writer; a verifier reports it meanwhile.
+            // If the line cannot be written now, the next writer adds it; a verifier reports it
+            // until then.
             true => {
                 let recorder = in_force.recorder(event.author);
                 let _ = review::catch_up_event(vault, &chronicle, &recorder, event.author.now);
@@ -332,8 +335,9 @@ fn event(
     write(transaction, outcome, event)
 }
 
-/// Refuses an event whose writer has read something else than what is published. What the writer may not
-/// read is compared like what there is not (REV-25).
+/// Refuses an event whose writer has read another version than the published one.
+///
+/// Artifacts that the writer may not read are treated as unpublished (REV-25).
 fn check_expected(
     vault: &Vault,
     chronicle: &Chronicle<'_>,
@@ -343,7 +347,7 @@ fn check_expected(
     expect::check((vault, chronicle), event.subjects, event.mode.expect, may_name)
 }
 
-/// Writes an event that is complete, unless it is refused or nothing but a trial.
+/// Writes a complete event, unless it is refused or a dry run.
 fn write(
     transaction: Transaction<'_>,
     mut outcome: Outcome,
@@ -369,14 +373,14 @@ fn write(
             let commit =
                 Commit { vault, before, checkpoint, in_force: &in_force, documents, author };
             let lives = point::lives(&outcome.items, &lives);
-            // Both wait for the disk, and side by side they wait once.
+            // Both wait for the disk, so they run in parallel.
             let (failures, named) = rayon::join(
                 || after::run(&commit),
                 || vault.files().sync(&point::names_of(&lives)),
             );
             committed.after = failures;
-            // What could not be written is for the next writer; what another process changed is its
-            // own.
+            // If a file could not be written, the next writer tries again. A file that another
+            // process changed is left to that process.
             if named.is_ok() && committed.left_alone.iter().all(|(_, why)| why.is_changed()) {
                 hint::remove(vault.files());
                 // Without the line the event is not complete: the next writer adds it.
@@ -391,7 +395,7 @@ fn write(
     Ok(outcome)
 }
 
-/// Commits an event under an intent record, which is withdrawn if the event is taken back whole.
+/// Commits an event under an intent record, which is withdrawn if the whole event is taken back.
 fn commit_event(
     (vault, before): (&Vault, &Chronicle<'_>),
     (outcome, lives): (&Outcome, &[(DocumentId, Live)]),
@@ -415,16 +419,16 @@ fn intend(
 ) -> Intent {
     let key = EventKey { at, by: author.principal.to_string() };
     let intent = Intent { upon: Head::of(before), event: key, makes };
-    // What was acknowledged by an interrupted writer right after its commit counts from here on.
+    // The last acknowledged commit of an interrupted writer is trusted from here on.
     let _ = trusted_head::advance(vault, &intent.upon, author.now);
     let _ = trusted_head::intend(vault, &intent);
     intent
 }
 
-/// Withdraws the intent record of what failed, if nothing of it is left.
+/// Withdraws the intent record of an event that failed, if all of it was taken back.
 fn taken_back(vault: &Vault, items: &[Item], append: Option<&Append>, intent: &Intent) {
     hint::remove(vault.files());
-    // Where nothing is left, nothing may pass for uncommitted files later.
+    // Without remains, the intent record must not explain other uncommitted files later.
     if point::is_taken_back(vault.files(), items, append) {
         trusted_head::withdraw(vault, |left| left.event == intent.event);
     }

@@ -1,4 +1,4 @@
-//! What an event did, or would do, and why documents are no part of it.
+//! The outcome of an event or a dry run, and the reasons for which documents were refused.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -16,7 +16,7 @@ use crate::values::model::id::DocumentId;
 use crate::values::model::number::Version;
 use crate::write::commit::{Committed, Item, Live, Recovered};
 
-/// Why one document cannot be part of an event.
+/// The problems of a document that cannot be part of an event.
 #[derive(Clone, Debug)]
 pub struct Refusal {
     /// Path of the file in the vault.
@@ -37,12 +37,12 @@ impl Refusal {
         Self { path: path.into(), problems: vec![problem] }
     }
 
-    /// A frontmatter that cannot be edited in place.
+    /// Returns the refusal of a frontmatter that cannot be edited in place.
     pub(crate) fn of_spelling(path: &str, why: &EditError) -> Self {
         Self::new(path, "frontmatter-spelling", why.to_string(), why.hint())
     }
 
-    /// The problems of a file, which is refused if one of them is an error.
+    /// Returns the problems of a file, or refuses it if one of them is an error.
     pub(super) fn unless_valid(path: &str, found: Vec<Problem>) -> Result<Vec<Problem>, Self> {
         match found.iter().any(|problem| problem.severity == Severity::Error) {
             true => Err(Self { path: path.to_owned(), problems: found }),
@@ -51,10 +51,10 @@ impl Refusal {
     }
 }
 
-/// The act of an event, as the program of the user is told it.
+/// The act of an event, as the program that the user configured is told.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Act {
-    /// Versions were published. The program is not told it.
+    /// Versions were published; the program is not told.
     #[default]
     Publish,
     /// Versions were submitted.
@@ -65,76 +65,77 @@ pub enum Act {
     Reject(String),
     /// Submissions were withdrawn, with the reason if there is one.
     Withdraw(Option<String>),
-    /// Documents were retired before another reviewer agreed, with the reason.
+    /// Documents were retired in an emergency, with the reason.
     Emergency(String),
 }
 
-/// What a publication did, or would do.
+/// The outcome of an event or a dry run.
 #[derive(Debug, Default)]
 pub struct Outcome {
-    /// What was done.
+    /// The act of the event.
     pub act: Act,
-    /// The new checkpoint; none where nothing had to be published.
+    /// The new checkpoint; `None` if nothing had to be published.
     pub checkpoint: Option<Checkpoint>,
     /// The new versions in byte order of their ids.
     pub items: Vec<Item>,
-    /// Documents that already are what the last checkpoint holds.
+    /// Documents that equal their version at the last checkpoint.
     pub unchanged: Vec<DocumentId>,
-    /// Documents whose file a former publication could not write, and which it is to catch up with.
+    /// Live files that an earlier event could not write, with their change.
     pub behind: Vec<(DocumentId, Live)>,
-    /// What the event does not include, with the reason.
+    /// Artifacts that the event does not include, with the reason.
     pub left_out: Vec<LeftOut>,
-    /// What the live configuration says of frontmatter, where another setting is published and counts
-    /// (DOC-30).
+    /// The frontmatter mode of the live configuration, if another one is published and in
+    /// force (DOC-30).
     pub unpublished_mode: Option<FrontmatterMode>,
-    /// Whether the live configuration maps links of a site otherwise than the published one, by which
-    /// the links here were read.
+    /// True if the live configuration maps site links differently from the published one, which is
+    /// in force.
     pub unpublished_links: bool,
-    /// Links of live files to what was retired or moved, and those that lead elsewhere afterwards.
+    /// Links of live files to retired or moved documents, and links whose target changes.
     pub links: FoundLinks,
-    /// Links of what was moved that would name something else from its new folder.
+    /// Links of moved documents whose target would change in the new folder.
     pub relative: Vec<RelativeLink>,
-    /// Live files whose links were changed, so that they lead where they led; the changes are not
-    /// published.
+    /// Live files whose links were edited to keep their targets; the edits are not published.
     pub fixed: Vec<FixedLinks>,
-    /// A live file that got its name in another case, instead of a move.
+    /// A live file that was renamed in case only, instead of a move.
     pub recased: Option<Recased>,
     /// Documents that were refused while others were published.
     pub refused: Vec<Refusal>,
     /// Submissions that no steward may approve.
     pub unapprovable: Vec<Unapprovable>,
-    /// The scopes at which nothing could be approved, by the stewards that are submitted or published.
+    /// The scopes at which nothing could be approved, by the submitted or published stewards.
     pub stuck: Vec<Stuck>,
-    /// Submissions that took the place of another principal's, with who may still approve each.
+    /// Submissions that replaced another principal's, with the stewards who may still approve each.
     pub superseding: Vec<(DocumentId, Vec<String>)>,
-    /// Submissions of the same texts that await a decision already: their versions and submitters.
+    /// Pending submissions of the same texts, with their versions and submitters.
     pub awaiting: Vec<(DocumentId, Version, String)>,
-    /// Submissions that wait for more approvals.
+    /// Submissions that need more approvals.
     pub awaited: Vec<review::Awaited>,
-    /// What of a set that was decided the reader may not read: it is counted, and not named.
+    /// Artifacts of a decided set that the reader may not read; they are counted, but not named.
     pub hidden: BTreeSet<DocumentId>,
-    /// The set that what was submitted belongs to.
+    /// Name of the set that contains the submissions.
     pub change: Option<String>,
-    /// Whether it was written, and what could not be brought up to date afterwards.
+    /// The commit; `None` for a dry run.
     pub committed: Option<Committed>,
-    /// What a command before it had left, and what was done about that.
+    /// The cleanup after an interrupted command.
     pub recovered: Recovered,
 }
 
-/// A live file whose name changes only in case. Its document keeps its id and its history
-/// (`spec/vault.md`, VAULT-65), so that nothing is published.
+/// A live file whose name changes only in case.
+///
+/// Its document keeps its id and its history (`spec/vault.md`, VAULT-65), so that nothing
+/// is published.
 #[derive(Clone, Debug)]
 pub struct Recased {
     /// The id.
     pub id: DocumentId,
     /// The path of the file before.
     pub from: String,
-    /// Its path afterwards.
+    /// The path of the file afterwards.
     pub to: String,
 }
 
 impl Outcome {
-    /// Leaves out of the report what its reader may not read (REV-25).
+    /// Removes artifacts from the outcome that its reader may not read (REV-25).
     pub(super) fn without_hidden(mut self) -> Self {
         let hidden = std::mem::take(&mut self.hidden);
         let paths: HashSet<String> = hidden.iter().map(DocumentId::live_path).collect();
@@ -153,9 +154,9 @@ impl Outcome {
         Self { hidden, ..self }
     }
 
-    /// What happens to live files of which the event makes no version.
+    /// Returns the changes of live files without a version in the event.
     pub(super) fn other_lives(&self) -> Vec<(DocumentId, Live)> {
-        // The file of a document that the event publishes has its new links already.
+        // The file of a published document already gets its new links with the version.
         let is_item = |file: &&FixedLinks| self.items.iter().any(|item| item.id == file.id);
         let fixed = self.fixed.iter().filter(|file| !file.new.changed.is_empty() && !is_item(file));
         let fixed = fixed.map(|file| {
@@ -171,6 +172,6 @@ impl Outcome {
 pub struct Unapprovable {
     /// The artifact.
     pub id: DocumentId,
-    /// Whether only submissions that histories have lost bar the reviewers (REV-28).
+    /// True if the reviewers are barred only by submissions that histories have lost (REV-28).
     pub is_by_loss: bool,
 }

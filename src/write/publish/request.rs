@@ -1,4 +1,4 @@
-//! What an event is asked to do: by whom, with which documents, and how.
+//! The request of an event: the principal, the documents, and the mode.
 
 use crate::record::audit::Recorder;
 use crate::values::model::digest::Digest;
@@ -7,45 +7,45 @@ use crate::values::model::principal::Principal;
 use crate::values::model::timestamp::Timestamp;
 use crate::write::commit::expect::Expect;
 
-/// Who publishes, when, and with which remark.
+/// The principal of an event, its time, and its note.
 #[derive(Clone, Debug)]
 pub struct Author {
     /// Recorded as `edited_by`.
     pub principal: Principal,
-    /// Put into documents that have no `author`; the principal where this is absent.
+    /// Inserted into documents without `author`; the principal if this is `None`.
     pub author: Option<String>,
-    /// The clock.
+    /// Time of the clock.
     pub now: Timestamp,
-    /// A remark that no hash covers.
+    /// A note that no hash covers.
     pub note: Option<String>,
-    /// How the change log says who it was.
+    /// The data about the principal and program that the change log records.
     pub recorder: Recorder,
 }
 
-/// Which documents a publication takes.
+/// The documents that an event publishes.
 #[derive(Clone, Debug)]
 pub enum Which {
-    /// These, drafts or not.
+    /// These documents, even if they are drafts.
     Ids(Vec<DocumentId>),
-    /// The same, each as the live file whose bytes have this hash.
+    /// These documents, each if the hash of its live file is this one.
     Read(Vec<(DocumentId, Digest)>),
-    /// Every document that differs, but those that are retired, drafts, or say that they are not for
-    /// use.
+    /// Every document that differs, except those that are retired, drafts, or marked as not
+    /// for use.
     All,
-    /// Published documents whose live file differs, is not a draft, and does not say that it is not for
-    /// use.
+    /// Published documents whose live file differs, and is neither a draft nor marked as not
+    /// for use.
     Changed,
-    /// These, and those of `Changed` in these folders, with packs.
+    /// These documents, and those of `Changed` in these folders, with packs.
     Within {
-        /// Drafts or not.
+        /// Documents, even if they are drafts.
         ids: Vec<DocumentId>,
-        /// Each with a `/` at its end; the empty text is the vault's folder.
+        /// Folders, each with a final `/`; the empty text is the root of the vault.
         folders: Vec<String>,
     },
 }
 
 impl Which {
-    /// The documents that this names.
+    /// Returns the documents that this names.
     pub(super) fn ids(&self) -> Vec<&DocumentId> {
         match self {
             Self::Ids(ids) | Self::Within { ids, .. } => ids.iter().collect(),
@@ -54,7 +54,7 @@ impl Which {
         }
     }
 
-    /// How one document of a publication is treated.
+    /// Returns the rule that chooses one document.
     pub(super) fn of(&self, id: &DocumentId) -> &Self {
         match self {
             Self::Within { ids, .. } if !ids.contains(id) => &Self::Changed,
@@ -62,7 +62,7 @@ impl Which {
         }
     }
 
-    /// Whether this names a document, and is not about all that differ.
+    /// Returns true if this names documents or folders.
     pub(super) fn is_named(&self) -> bool {
         matches!(self, Self::Ids(_) | Self::Read(_) | Self::Within { .. })
     }
@@ -77,34 +77,34 @@ pub struct NewDocument {
     pub text: String,
 }
 
-/// What a publication is asked to do.
+/// A request to publish.
 #[derive(Clone, Debug)]
 pub struct Request {
-    /// Who, when, why.
+    /// The principal, the time and the note.
     pub author: Author,
-    /// Which documents.
+    /// The documents to publish.
     pub which: Which,
-    /// How.
+    /// The mode of the event.
     pub mode: Mode,
 }
 
-/// How an event treats what it cannot take, and whether it is written.
+/// The treatment of documents that cannot be published, and options of the event.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Mode {
-    /// Leave invalid documents out instead of refusing all.
+    /// Skip invalid documents instead of refusing the event.
     pub skip_invalid: bool,
     /// Include drafts in an event of all documents.
     pub drafts: bool,
-    /// Compute everything, write nothing.
+    /// Compute everything, but write nothing.
     pub dry_run: bool,
-    /// What the writer has read.
+    /// The version or head that the writer has read.
     pub expect: Expect,
-    /// Change the links that a move concerns, in live files, so that they lead where they led.
+    /// Edit links of live files that a move concerns, so that they keep their targets.
     pub fix_links: bool,
 }
 
 impl Author {
-    /// What a command that waits for the lock shows.
+    /// Returns the text that a command shows while it waits for the lock.
     pub fn holder(&self) -> String {
         format!("{}, since {}", self.principal, self.now)
     }

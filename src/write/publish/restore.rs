@@ -1,5 +1,5 @@
-//! Restoring: a live file gets the text of a version again. Nothing is published by it, and an edit
-//! that no version holds is not overwritten (`spec/publish.md`, section 4).
+//! Restoring: a live file gets the text of a version again. Nothing is published, and unpublished
+//! changes are not overwritten (`spec/publish.md`, section 4).
 
 use std::collections::BTreeSet;
 
@@ -28,18 +28,18 @@ use crate::values::model::layout::limit;
 use crate::values::model::number::Version;
 use crate::write::commit::{Beyond, Live, point};
 
-/// What is to be restored, and how.
+/// A request to restore live files.
 #[derive(Clone, Debug)]
 pub struct RestoreRequest<'r> {
     /// The artifacts.
     pub ids: &'r [DocumentId],
     /// The version, instead of the published one.
     pub version: Option<Version>,
-    /// Whether edits that no version holds are overwritten.
+    /// True to overwrite changes that no version contains.
     pub force: bool,
-    /// Compute everything, write nothing.
+    /// True to compute everything, but write nothing.
     pub dry_run: bool,
-    /// What a command that waits for the lock shows.
+    /// The text that a command shows while it waits for the lock.
     pub holder: &'r str,
 }
 
@@ -48,27 +48,27 @@ pub struct RestoreRequest<'r> {
 pub struct RestoredFile {
     /// The artifact.
     pub id: DocumentId,
-    /// The version that its text is of.
+    /// The version of the text.
     pub version: Version,
-    /// The text of that version, which the chain vouches for.
+    /// Text of the version, which the chain vouches for.
     pub sealed: String,
-    /// What happens to the file; nothing where it has the text already.
+    /// The change of the file; [`Live::Keep`] if it already has the text.
     pub live: Live,
-    /// What the text is, compared with what is published.
+    /// The text compared with the published one.
     pub stands: Standing,
 }
 
 /// How a restored text compares with what is published.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Standing {
-    /// It is the published text.
+    /// The text is the published one.
     Published,
-    /// It is an earlier text, as an edit of the published version.
+    /// The text is an earlier one, marked as an edit of the published version.
     Earlier,
-    /// It is an earlier text, and cannot say that it is an edit of the published version, which is
-    /// this one.
+    /// The text is an earlier one, but cannot be marked as an edit of the published version, which
+    /// is this one.
     EarlierUntouched(Version),
-    /// Nothing is published under the id.
+    /// No version is published under the id.
     Retired,
 }
 
@@ -85,14 +85,14 @@ impl Standing {
     }
 }
 
-/// Why nothing was restored.
+/// The reason for which nothing was restored.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RestoreError {
-    /// The artifact has no history.
+    /// The artifact was never published.
     #[error("`{0}` was never published")]
     NeverPublished(DocumentId),
-    /// The history has no such version.
+    /// The history does not contain the version.
     #[error("`{id}` has no version {version}")]
     UnknownVersion {
         /// The artifact.
@@ -107,7 +107,7 @@ pub enum RestoreError {
         id: DocumentId,
         /// The version.
         version: Version,
-        /// Why.
+        /// The fault of the text.
         why: ChainError,
     },
     /// The history cannot be read.
@@ -115,7 +115,7 @@ pub enum RestoreError {
     History {
         /// The artifact.
         id: DocumentId,
-        /// Why.
+        /// The fault of the history.
         why: ChainError,
     },
     /// No checkpoint seals the version.
@@ -126,23 +126,23 @@ pub enum RestoreError {
         /// The version.
         version: Version,
     },
-    /// Live files hold edits that no version holds.
+    /// Live files have changes that no version contains.
     #[error("{}", edited(.0))]
     Edited(Vec<DocumentId>),
-    /// The earlier text cannot be made an edit of the published version.
+    /// The earlier text cannot be marked as an edit of the published version.
     #[error("version {version} of `{id}`: {why}")]
     Spelling {
         /// The artifact.
         id: DocumentId,
         /// The version.
         version: Version,
-        /// Why.
+        /// The reason for which the text cannot be edited.
         why: EditError,
     },
     /// The log cannot be relied on.
     #[error(transparent)]
     Log(#[from] LogError),
-    /// The log does not hold the head that is trusted for it.
+    /// The log does not contain the trusted head.
     #[error(transparent)]
     Head(#[from] HeadError),
     /// Another writer holds the lock.
@@ -160,12 +160,12 @@ fn edited(ids: &[DocumentId]) -> String {
     }
 }
 
-/// Live files that are to get the text of a version. No other writer is at work until they have it.
+/// Live files that will get the text of a version. No other writer runs until they have it.
 #[derive(Debug)]
 pub struct Restoring {
-    /// The artifacts.
+    /// The files to write.
     pub files: Vec<RestoredFile>,
-    /// None of a dry run, which writes nothing.
+    /// The lock; `None` for a dry run.
     lock: Option<WriteLock>,
 }
 
@@ -182,11 +182,13 @@ impl Restoring {
     }
 }
 
-/// Gives live files the text of a version, once what is given back is written: the caller first
-/// records whose text they get. Histories and log stay as they are.
+/// Prepares live files to get the text of a version.
+///
+/// The caller first records whose text the files get, then calls [`Restoring::write`]. Histories
+/// and log stay as they are.
 ///
 /// # Errors
-/// See [`RestoreError`]; no file was touched.
+/// See [`RestoreError`]; no file was changed.
 pub fn restore(vault: &Vault, request: &RestoreRequest<'_>) -> Result<Restoring, RestoreError> {
     let lock = if request.dry_run { None } else { Some(vault.lock(request.holder)?) };
     let log = match request.dry_run {
@@ -194,7 +196,7 @@ pub fn restore(vault: &Vault, request: &RestoreRequest<'_>) -> Result<Restoring,
         false => trusted_head::open_log_locked(vault)?,
     };
     let chronicle = log.sound()?;
-    // Else the end of a log that was put back would pass for what is published.
+    // Otherwise the end of an older log would be restored as the published text.
     trusted_head::check(vault, &chronicle)?;
     let state = chronicle.state_at(chronicle.head_number())?;
     let ids: BTreeSet<&DocumentId> = request.ids.iter().collect();
@@ -224,33 +226,33 @@ fn write(vault: &Vault, restored: &[RestoredFile]) -> Result<(), RestoreError> {
     }
 }
 
-/// What a live text has of the text of one version.
+/// The likeness of a live text to the text of one version.
 enum Likeness {
-    /// It is that text, or becomes it by its publication.
+    /// The live text is that text, or becomes it by publication.
     Same,
     Parts {
-        /// It has the fields that this version was given.
+        /// True if it has the `version`, `updated_at` and `checksum` of that text.
         has_its_fields: bool,
-        /// It becomes that text by the fields that restoring sets.
+        /// True if it becomes that text by the fields that restoring sets.
         becomes_it: bool,
     },
     None,
 }
 
-/// What is recorded of one artifact.
+/// The records of one artifact.
 struct Recorded<'r> {
     vault: &'r Vault,
     id: &'r DocumentId,
     history: History,
-    /// How many entries of the history are accepted.
+    /// Number of entries of the history that are accepted.
     accepted: usize,
-    /// Each version that a checkpoint seals, as it seals it.
+    /// Each version that a checkpoint seals, with its sealed chain hash.
     marks: Vec<Mark>,
     /// The published version.
     published: Option<Version>,
-    /// The last version that is no step of a review: what an edit is based on.
+    /// The last version that is not a step of a review, on which edits are based.
     last: Version,
-    /// Whether histories may hold steps of reviews.
+    /// True if histories may contain steps of reviews.
     is_reviewed: bool,
 }
 
@@ -292,12 +294,12 @@ impl<'r> Recorded<'r> {
         Ok(Self { vault, id, history, accepted, marks, published, last, is_reviewed })
     }
 
-    /// Whether an entry is a step of a review, whose text nobody approved.
+    /// Returns true if an entry is a step of a review, whose text was not approved.
     fn is_step(&self, entry: &Entry) -> bool {
         self.is_reviewed && entry.state == EntryState::Unpublished
     }
 
-    /// The version that is restored if none is named: the published one, else the last one that has
+    /// Returns the version that is restored by default: the published one, or else the last with
     /// a text.
     fn default_version(&self) -> Version {
         let entries = self.history.slots[..self.accepted].iter().rev();
@@ -309,7 +311,7 @@ impl<'r> Recorded<'r> {
         self.published.or_else(|| Some(entries.find(has_text)?.version)).unwrap_or(self.last)
     }
 
-    /// The verified text of a version.
+    /// Returns the verified text of a version.
     fn text(&self, version: Version) -> Result<String, RestoreError> {
         let id = || self.id.clone();
         let withheld = |why| RestoreError::Withheld { id: id(), version, why };
@@ -335,7 +337,7 @@ impl<'r> Recorded<'r> {
         text.map_err(withheld)
     }
 
-    /// The live file with the text of the wanted version; none where it would lose an edit.
+    /// Returns the live file with the text of the wanted version; `None` if it would lose an edit.
     fn restored(&self, request: &RestoreRequest<'_>) -> Result<Option<RestoredFile>, RestoreError> {
         let version = request.version.unwrap_or_else(|| self.default_version());
         let sealed = self.text(version)?;
@@ -374,8 +376,9 @@ impl<'r> Recorded<'r> {
         Ok(Some(RestoredFile { id: self.id.clone(), version, sealed, live, stands }))
     }
 
-    /// An earlier text as an edit of the last version: so that it can be published, and is refused
-    /// as stale once another version is published.
+    /// Returns an earlier text as an edit of the last version.
+    ///
+    /// Such a text can be published, and is refused as stale once another version is published.
     fn as_edit(&self, version: Version, text: &str) -> Result<String, RestoreError> {
         let last = self.text(self.last)?;
         let spelling = |why| RestoreError::Spelling { id: self.id.clone(), version, why };
@@ -387,13 +390,13 @@ impl<'r> Recorded<'r> {
         edit.apply(text).map_err(spelling)
     }
 
-    /// Whether a version holds a live text: it is the text of that version, but for what publishing
-    /// and restoring write into its frontmatter.
+    /// Returns true if a version contains a live text, apart from the fields that publishing and
+    /// restoring set.
     fn holds(&self, live: &str) -> bool {
         let parsed = Document::parse(live).ok();
         let mut walk = Walk::new(self.vault.files(), self.id, &self.history);
         let mut rest = self.accepted;
-        // Restoring writes what one version was given into the text of another.
+        // Restoring writes the fields of one version into the text of another.
         let (mut given_by_one, mut becomes_one) = (false, false);
         while let (Some(step), true) = (walk.next(), rest > 0) {
             rest -= 1;
@@ -411,7 +414,7 @@ impl<'r> Recorded<'r> {
         given_by_one && becomes_one
     }
 
-    /// What a live text has of the text of one version.
+    /// Returns the likeness of a live text to the text of one version.
     fn likeness(&self, live: &str, parsed: Option<&Document>, text: &str) -> Likeness {
         if text == live {
             return Likeness::Same;
@@ -427,7 +430,7 @@ impl<'r> Recorded<'r> {
         else {
             return Likeness::None;
         };
-        // What was published from this text came later.
+        // The version that was published from this text came later.
         let is_before = parsed.frontmatter.version < made.frontmatter.version;
         if is_before && left_behind(self.id, live, parsed, text).is_some() {
             return Likeness::Same;
@@ -439,10 +442,10 @@ impl<'r> Recorded<'r> {
         }
     }
 
-    /// Whether a live text becomes the text of a version by the fields that restoring sets.
+    /// Returns true if a live text becomes the text of a version by the fields that restoring sets.
     fn becomes(&self, (live, parsed): (&str, &Document), text: &str, made: &Document) -> bool {
         let mut edit = given(&made.frontmatter);
-        // A word that is none of ours is of a person.
+        // A status that ctx does not know was set by a person.
         let is_ours = !matches!(parsed.frontmatter.status, Status::Foreign(_));
         if self.published.is_none() && is_ours {
             edit = edit.text("status", made.frontmatter.status.as_str());
@@ -452,12 +455,12 @@ impl<'r> Recorded<'r> {
     }
 }
 
-/// The fields that say which version a text was edited from.
+/// Returns the fields that name the version that a text was edited from.
 fn what_was_given(fields: &Frontmatter) -> (Option<Version>, Option<&String>, Option<&String>) {
     (fields.version, fields.updated_at.as_ref(), fields.checksum.as_ref())
 }
 
-/// Sets these fields.
+/// Returns an edit that sets these fields.
 fn given(fields: &Frontmatter) -> Edit {
     let mut edit = Edit::default();
     if let Some(version) = fields.version {

@@ -7,7 +7,7 @@ use crate::record::audit::changes;
 use crate::record::trusted_head::{self, Head};
 use crate::write::commit::{AfterCommit, StepFailure, hint, point};
 
-/// Writes the versions of a step, unless it is refused or nothing but a trial.
+/// Writes the versions of a step, unless it is refused or a dry run.
 pub(super) fn write(
     transaction: &Transaction<'_>,
     mut outcome: Outcome,
@@ -39,7 +39,7 @@ pub(super) fn write(
         .try_for_each(|change| changes::other(vault, Some(&head), &recorder, author.now, change));
     match recorded {
         Ok(()) => {
-            // What is not withdrawn, or not recorded, the next writer looks at again.
+            // If the record is not withdrawn, or a line is missing, the next writer looks again.
             trusted_head::withdraw(vault, |left| left.event == intent.event);
             if trusted_head::interrupted(vault, &head).is_none() {
                 hint::remove(vault.files());

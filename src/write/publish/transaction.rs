@@ -1,5 +1,5 @@
-//! The vault as the writer of one event finds it: the head, what may be extended, which artifacts
-//! an event holds.
+//! The vault as the writer of one event finds it: the head, the histories that may be extended, and
+//! the artifacts of the event.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
@@ -36,7 +36,7 @@ use crate::values::model::timestamp::Timestamp;
 use crate::write::commit::expect::Expect;
 use crate::write::commit::{Beyond, Change, Item, Step};
 
-/// A head this far ahead of the clock stops a publication.
+/// Maximum lead of the head over the clock, in milliseconds.
 const MAX_AHEAD_MILLIS: i64 = 24 * 3_600_000;
 
 /// The vault as the writer of one event finds it.
@@ -46,29 +46,31 @@ pub(super) struct Transaction<'a> {
     pub(super) state: PublishedSet,
     pub(super) at: Timestamp,
     pub(super) author: &'a Author,
-    /// What the writer said that it has read; that was compared.
+    /// The version or head that the writer has read, which was compared.
     pub(super) expect: Expect,
-    /// Whether an event of all documents includes drafts.
+    /// True if an event of all documents includes drafts.
     pub(super) drafts: bool,
     /// The rules in force before the event.
     pub(super) in_force: Arc<BeforeEvent>,
-    /// What may follow the sealed versions of a history.
+    /// The entries that may follow the sealed versions of a history.
     pub(super) beyond: Beyond,
-    /// What is submitted instead of published.
+    /// Set if texts are submitted instead of published.
     pub(super) submits: Option<Submits>,
-    /// Governance files that get back into the maps as they are.
+    /// Governance files that return to the maps as they are.
     resealed: Vec<(DocumentId, Mark)>,
     /// Documents without a history that leave the maps.
     dropped: Vec<DocumentId>,
-    /// What the checkpoint binds.
+    /// The data that the checkpoint binds.
     pub(super) binds: Binds,
     /// The artifacts whose histories are missing.
     gone: OnceLock<MissingHistories>,
-    /// The viewer of the head, once it was asked for; `None` if everybody may read.
+    /// The viewer of the head, read on first use; `None` if all principals may read.
     viewer: OnceLock<Option<Viewer>>,
 }
 
-/// The first instant after the last entry of each of these histories: a step has one of its own.
+/// Returns the first time after the last entry of each of these histories.
+///
+/// A step has a time of its own.
 fn after_steps(vault: &Vault, ids: &[&DocumentId]) -> Timestamp {
     let last = ids.iter().filter_map(|id| {
         let history = replay::load(vault.files(), id).ok()?;
@@ -77,17 +79,17 @@ fn after_steps(vault: &Vault, ids: &[&DocumentId]) -> Timestamp {
     last.max().unwrap_or(Timestamp::MIN)
 }
 
-/// How texts are submitted.
+/// The sets of the submitted texts.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Submits {
-    /// The set of submissions that they belong to.
+    /// Name of the set in the command, if any.
     pub(super) change: Option<String>,
-    /// The sets of what they replace: a part of a set stays one.
+    /// The sets of the submissions that are replaced: a part of a set stays a part.
     pub(super) kept: BTreeMap<DocumentId, String>,
 }
 
 impl Submits {
-    /// The set that a submission of an artifact belongs to.
+    /// Returns the name of the set that contains a submission of an artifact.
     pub(super) fn set_of(&self, id: &DocumentId) -> Option<String> {
         self.change.as_ref().or_else(|| self.kept.get(id)).cloned()
     }
@@ -139,14 +141,14 @@ impl<'a> Transaction<'a> {
         })
     }
 
-    /// The artifact whose history is gone from its place, and of which a history has the entries.
+    /// Returns the artifact whose history was moved to this place.
     pub(super) fn moved_from(&self, history: &History) -> Option<&DocumentId> {
         let gone = self.gone.get_or_init(|| MissingHistories::of(self.vault.files(), &self.state));
         let found = gone.found_in(history);
         found.filter(|id| self.may_name(id))
     }
 
-    /// Returns who may read upon the head; `None` if everybody may.
+    /// Returns the viewer of the head; `None` if all principals may read.
     ///
     /// # Errors
     /// No principal is configured.
@@ -159,8 +161,10 @@ impl<'a> Transaction<'a> {
         Ok(self.viewer.get_or_init(|| found).as_ref())
     }
 
-    /// Takes those documents out of the maps that have no history: the reference implementation
-    /// deleted it, or recorded them before their first version (CKPT-42).
+    /// Removes from the maps the documents without a history.
+    ///
+    /// The reference implementation deleted their histories, or recorded them before their first
+    /// version (CKPT-42).
     pub(super) fn drop_without_history(&mut self) {
         let files = self.vault.files();
         let held = self.state.iter().map(|(id, _)| id);
@@ -168,8 +172,9 @@ impl<'a> Transaction<'a> {
         self.dropped = gone.cloned().collect();
     }
 
-    /// Lets the event have an instant after the last entry of each of these histories, which the
-    /// command did not name.
+    /// Moves the time of the event after the last entry of each of these histories.
+    ///
+    /// The histories that the command named were considered when the transaction was opened.
     pub(super) fn begin_after(&mut self, ids: &[DocumentId]) {
         if self.beyond.is_reviewed() {
             let ids: Vec<&DocumentId> = ids.iter().collect();
@@ -177,8 +182,10 @@ impl<'a> Transaction<'a> {
         }
     }
 
-    /// Completes an event of these versions: includes governance files, in the order of the ids, and
-    /// refuses what cannot stand beside what is published.
+    /// Completes an event of these versions.
+    ///
+    /// Includes governance files, sorts by id, and refuses versions that conflict with
+    /// published ones.
     pub(super) fn complete(&mut self, outcome: &mut Outcome, includes: Includes<'_>) {
         let collisions = self.collisions(&outcome.items);
         let refused: HashSet<&str> = collisions.iter().map(|c| c.path.as_str()).collect();
@@ -187,8 +194,8 @@ impl<'a> Transaction<'a> {
         self.refuse_other_dependencies(outcome);
         self.refuse_cycles(outcome);
         if self.in_force.is_governed {
-            // Nothing is published here that was not reviewed; what the reference implementation
-            // dropped from the maps gets back into them.
+            // Unreviewed files are not published here, but files that the reference implementation
+            // dropped from the maps return to them.
             if !outcome.items.is_empty() {
                 let left_out = outcome.left_out.len();
                 self.resealed = self.include_governance_files(outcome, false);
@@ -202,7 +209,7 @@ impl<'a> Transaction<'a> {
         outcome.items.sort_by(|a, b| a.id.cmp(&b.id));
     }
 
-    /// Completes a step: refuses what could not be published beside what is.
+    /// Completes a step: refuses submissions that conflict with published documents.
     pub(super) fn complete_step(&self, outcome: &mut Outcome) {
         self.refuse_new_instructions(outcome);
         let collisions = self.collisions(&outcome.items);
@@ -213,7 +220,8 @@ impl<'a> Transaction<'a> {
         outcome.items.sort_by(|a, b| a.id.cmp(&b.id));
     }
 
-    /// The last sealed version of each of these artifacts, whether or not the head still has it.
+    /// Returns the last sealed version of each of these artifacts, even if the head no longer
+    /// has it.
     pub(super) fn last_sealed<'i>(
         &self,
         ids: impl IntoIterator<Item = &'i DocumentId>,
@@ -221,13 +229,14 @@ impl<'a> Transaction<'a> {
         self.chronicle.last_sealed(self.vault.files(), ids)
     }
 
-    /// Refuses new ids that a file system or a reader may take for another one. A retired id
-    /// counts: its history stays.
+    /// Refuses new ids that a file system or a reader may confuse with another one.
+    ///
+    /// The ids of retired documents are included, because their histories stay.
     pub(super) fn collisions(&self, items: &[Item]) -> Vec<Refusal> {
         let new: Vec<&DocumentId> = items
             .iter()
             .filter(|item| self.state.get(item.id.as_str()).is_none() && !item.is_retirement())
-            // What ends a submission gives no id to anything.
+            // A version that ends a submission does not claim its id.
             .filter(|item| match item.change {
                 Change::Step(step) => step == Step::Submit,
                 _ => true,
@@ -237,13 +246,13 @@ impl<'a> Transaction<'a> {
         self.collisions_of(&new)
     }
 
-    /// The same of ids.
+    /// Refuses ids of this list that a file system or a reader may confuse with another one.
     pub(super) fn collisions_of(&self, new: &[&DocumentId]) -> Vec<Refusal> {
         if new.is_empty() {
             return Vec::new();
         }
-        // An id and every folder above it have one spelling: a disk that folds case would join the
-        // folders, and with them the histories.
+        // An id and every folder above it must have one spelling: a file system that folds case
+        // would join the folders, and with them the histories.
         let mut spelled: HashMap<String, BTreeSet<&str>> = HashMap::new();
         for (claim, name) in new.iter().flat_map(|id| id.claims_with_folders()) {
             spelled.entry(claim).or_default().insert(name);
@@ -253,12 +262,12 @@ impl<'a> Transaction<'a> {
                 spelled.get(&claim).is_some_and(|spellings| !spellings.contains(name))
             })
         };
-        // Few collide, so that few are looked for.
+        // Collisions are rare, so few files are looked for.
         let mut unpublished = self.folders_beside(new);
         unpublished.retain(|id| is_met(id) && self.vault.files().exists(&id.history_path()));
         let recorded = self.chronicle.checkpoints().iter().flat_map(|c| &c.set);
         let recorded = recorded.map(|(id, _)| id).chain(&unpublished);
-        // What the principal may not know of is met, and not named.
+        // Ids that the principal may not read collide, but are not named.
         let mut named: HashSet<&str> = new.iter().flat_map(|id| id.with_folders()).collect();
         for id in recorded {
             for (claim, name) in id.claims_with_folders() {
@@ -269,8 +278,8 @@ impl<'a> Transaction<'a> {
                 }
             }
         }
-        const OF_NAME: &str = "choose another name; the id of what is retired, or was only \
-                               submitted, is taken too, because its history stays";
+        const OF_NAME: &str = "choose another name; ids of retired documents and of submissions \
+                               are taken, too, because their histories stay";
         let refuse = |id: &&DocumentId| {
             let duplicate = |(claim, name): (String, _)| {
                 let other = spelled.get(&claim)?.iter().find(|other| **other != name)?;
@@ -278,14 +287,15 @@ impl<'a> Transaction<'a> {
             };
             let (name, other) = id.claims_with_folders().find_map(duplicate)?;
             let is_named = named.contains(other);
-            // Of the case of a folder there is a way back; what is not named has none.
+            // The user can move the file to the other spelling of a folder, but not to one that is
+            // not named.
             let above = if name == id.as_str() { folder_of(other) } else { Some(*other) };
             let above = above.filter(|above| is_named && folder_of(id.as_str()) != Some(above));
             let hint = above.map_or_else(
                 || OF_NAME.to_owned(),
                 |above| format!("move the file to the folder `{above}`, or choose another name"),
             );
-            // What is not named may not be told by its form either.
+            // The form would reveal an id that is not named.
             let form = difference(name, if is_named { other } else { "" });
             let other = if is_named { format!("`{other}`") } else { "another id".to_owned() };
             let message = format!("`{name}` and {other} differ only in {form}");
@@ -294,9 +304,10 @@ impl<'a> Transaction<'a> {
         new.iter().filter_map(refuse).collect()
     }
 
-    /// What may have a history near ids that have none, by its folder: where the histories of these will
-    /// be, and in folders that differ from those above them in case or Unicode form only. A history that
-    /// was never published is in no checkpoint.
+    /// Returns ids near new ones that may have a history, by the names of folders.
+    ///
+    /// These are in the folders of the new histories, and in folders whose names differ from those
+    /// in case or Unicode form only. A history that was never published is not in any checkpoint.
     fn folders_beside(&self, ids: &[&DocumentId]) -> BTreeSet<DocumentId> {
         let files = self.vault.files();
         let first = ids.iter().filter(|id| !files.exists(&id.history_path()));
@@ -318,8 +329,10 @@ impl<'a> Transaction<'a> {
         found.filter_map(|dir| DocumentId::of_history_dir(&dir).ok()).collect()
     }
 
-    /// Refuses a new document over MCP whose file coding agents would load as instructions (VAULT-67): no
-    /// person has chosen the name.
+    /// Refuses a new document over MCP whose file coding agents would load as
+    /// instructions (VAULT-67).
+    ///
+    /// Such a name must be chosen by a person.
     pub(super) fn refuse_instructions(&self, id: &DocumentId) -> Result<(), Refusal> {
         let is_new = || self.state.get(id.as_str()).is_none();
         match working::instructions(id)
@@ -327,13 +340,13 @@ impl<'a> Transaction<'a> {
         {
             None => Ok(()),
             Some(found) => {
-                let hint = "choose another name; a person can make this file by a command";
+                let hint = "choose another name; a person can create this file with a command";
                 Err(Refusal::new(id.live_path(), found.code, found.message, hint))
             }
         }
     }
 
-    /// The same of what an event publishes or a step submits.
+    /// Refuses such documents among those that an event publishes or a step submits.
     fn refuse_new_instructions(&self, outcome: &mut Outcome) {
         let proposes = |item: &Item| {
             !item.is_retirement()
@@ -350,13 +363,13 @@ impl<'a> Transaction<'a> {
         outcome.refused.extend(refused);
     }
 
-    /// The links of live documents and packs to documents that leave the maps.
+    /// Returns the links of live documents and packs to documents that leave the maps.
     pub(super) fn links_to<'t>(&'t self, leaving: Leaving<'t>) -> LinksTo<'t> {
         let published = self.state.iter().map(|(id, _)| id).filter(|id| id.is_document());
         LinksTo::new(self.vault, published.cloned(), leaving)
     }
 
-    /// How many documents the next checkpoint holds.
+    /// Returns the number of documents in the next checkpoint.
     pub(super) fn documents_after(&self, items: &[Item]) -> usize {
         let before = self.state.iter().filter(|(id, _)| id.is_document()).count();
         let is_held = |item: &&Item| self.state.get(item.id.as_str()).is_some();
@@ -366,8 +379,9 @@ impl<'a> Transaction<'a> {
         before + new - retired.iter().filter(|item| is_held(item)).count()
     }
 
-    /// The event of these items: the checkpoint, and the line that commits it. `bind` gives what the
-    /// checkpoint binds, where there is an event.
+    /// Returns the checkpoint of these items, and the line that commits it.
+    ///
+    /// `None` if nothing changes. `bind` returns the data that the checkpoint binds.
     pub(super) fn seal<E>(
         mut self,
         items: &[Item],
@@ -393,7 +407,7 @@ impl<'a> Transaction<'a> {
 }
 
 impl Transaction<'_> {
-    /// Refuses ids that name nothing at all.
+    /// Refuses ids without a document or history.
     pub(super) fn check_known(
         &self,
         which: &Which,
@@ -401,7 +415,7 @@ impl Transaction<'_> {
     ) -> Result<(), PublishError> {
         let is_new = |id: &DocumentId| new.iter().any(|new| new.id == *id);
         let mut ids = which.ids().into_iter();
-        // A published document without any file is refused with the reason.
+        // A published document without any file is refused later, with the reason.
         let is_recorded = |id: &DocumentId| {
             !self.vault.reader().is_of_published() && self.state.get(id.as_str()).is_some()
         };
@@ -413,8 +427,9 @@ impl Transaction<'_> {
         }
     }
 
-    /// Refuses live files that are not those which the caller has read: other writers of this program
-    /// wait for the lock that is held here.
+    /// Refuses live files that are not the ones that the caller has read.
+    ///
+    /// The lock is held, so other writers of this program cannot change them.
     pub(super) fn check_read(&self, which: &Which) -> Result<(), PublishError> {
         let Which::Read(read) = which else { return Ok(()) };
         for (id, hash) in read {
@@ -429,14 +444,14 @@ impl Transaction<'_> {
 
     pub(super) fn unknown(&self, id: &DocumentId) -> PublishError {
         let published = self.state.iter().map(|(id, _)| id.as_str());
-        // What a reader may not know of is no hint either.
+        // Ids that a reader may not know must not be suggested.
         let is_limited =
             !matches!(self.viewer(), Ok(None)) || self.vault.reader().is_of_published();
         let near = working::nearest_id(self.vault, id, published);
         PublishError::UnknownId { id: id.clone(), near: near.filter(|_| !is_limited) }
     }
 
-    /// Takes the documents out of a list that were compared before and not touched since (IDX-9).
+    /// Removes from a list the documents that were compared before and not changed since (IDX-9).
     pub(super) fn take_unchanged(&self, ids: &mut Vec<DocumentId>) -> Vec<DocumentId> {
         let (head, state) = (self.chronicle.head_number(), Cow::Borrowed(&self.state));
         let head = Snapshot::of_state((self.vault, self.chronicle), head, state);
@@ -444,8 +459,7 @@ impl Transaction<'_> {
         ids.extract_if(.., |id| unchanged.contains(id)).collect()
     }
 
-    /// The documents without a published version of which the live file says that its text is a draft
-    /// or not for use.
+    /// Returns the unpublished documents whose live file is marked as a draft or not for use.
     fn not_for_use(&self, is_new: impl Fn(&DocumentId) -> bool) -> Vec<LeftOut> {
         let why = |id: &DocumentId| {
             let path = id.live_path();
@@ -464,8 +478,9 @@ impl Transaction<'_> {
         new.filter_map(|id| Some(LeftOut::artifact(&id, why(&id)?))).collect()
     }
 
-    /// Leaves out new files with the text of a published document whose file is missing: to publish
-    /// such a file would be to publish the text twice, and to lose its history.
+    /// Leaves out new files with the text of a published document whose file is missing.
+    ///
+    /// Publishing such a file would publish the text twice, and lose its history.
     fn take_renamed(&self, ids: &mut Vec<DocumentId>, outcome: &mut Outcome) {
         let is_new = |id: &&DocumentId| self.state.get(id.as_str()).is_none();
         let new: Vec<String> = ids.iter().filter(is_new).map(DocumentId::live_path).collect();
@@ -480,7 +495,7 @@ impl Transaction<'_> {
         let head = Snapshot::of_state((self.vault, self.chronicle), number, state);
         let new = new.par_iter().map(String::as_str);
         let mut moves = status::moved::moves(self.vault, &head, &missing, new);
-        // Ids that collide are refused.
+        // Colliding ids are refused.
         moves.retain(|(old, new)| old.collision_with(new).is_none());
         for (old, new) in moves {
             ids.retain(|id| *id != new);
@@ -488,7 +503,7 @@ impl Transaction<'_> {
         }
     }
 
-    /// The artifacts to look at, each once, in byte order.
+    /// Returns the artifacts to look at, each once, in byte order.
     pub(super) fn candidates(&self, which: &Which, outcome: &mut Outcome) -> Vec<DocumentId> {
         match which {
             Which::Ids(_) | Which::Read(_) => {
@@ -504,7 +519,7 @@ impl Transaction<'_> {
                 let all = published.chain(live).filter(|id| id.is_document() || id.is_pack());
                 let all: BTreeSet<DocumentId> =
                     all.filter(is_within).chain(ids.iter().cloned()).collect();
-                // Over MCP, what was never published is not there.
+                // Over MCP, unpublished files do not exist.
                 if !self.vault.reader().is_of_published() {
                     let is_new = |id: &DocumentId| is_within(id) && !all.contains(id);
                     outcome.left_out.extend(self.not_for_use(is_new));
@@ -522,7 +537,7 @@ impl Transaction<'_> {
                         Err(why) => odd.push(LeftOut::file(path.clone(), Reason::NameInvalid(why))),
                     }
                 }
-                // What is published is a document, whatever is in the place of its file.
+                // A published document stays one, even if its file was replaced.
                 let is_published = |file: &LeftOut| {
                     let id = DocumentId::of_document_file(&file.path);
                     id.is_ok_and(|id| self.state.get(id.as_str()).is_some())
@@ -530,13 +545,13 @@ impl Transaction<'_> {
                 odd.retain(|file| !is_published(file));
                 odd.sort_unstable_by(|a, b| a.path.cmp(&b.path));
                 outcome.left_out.extend(odd);
-                // Without these rules, files that git ignores would be published.
+                // Without these rules, ignored files would be published.
                 let rules = working::unusable_rules(&found).into_iter();
                 outcome
                     .refused
                     .extend(rules.map(|(path, problem)| Refusal { path, problems: vec![problem] }));
                 self.take_renamed(&mut ids, outcome);
-                // Published documents whose file is gone are named, not passed over.
+                // Published documents whose file is missing are reported, not skipped.
                 let published = self.state.iter().map(|(id, _)| id).filter(|id| id.is_document());
                 ids.extend(published.cloned());
                 ids.sort_unstable();
