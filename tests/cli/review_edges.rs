@@ -518,7 +518,7 @@ fn a_change_or_the_target_of_a_move_in_place_of_a_document_is_explained() {
     by(&place, "ed", "submit nodes/a --change autumn").ok();
     by(&place, "ed", "mv nodes/l nodes/m").ok();
     assert_snapshot!(by(&place, "kim", "review show autumn").exits(1).stderr, @"
-    error[not-submitted]: nothing of `autumn` awaits a decision
+    error[not-submitted]: no submission of `autumn` awaits a decision
     hint: `ctx review show nodes/a` shows a submission that is part of a change with this name, or that moves a document to this id
     ");
     let moved = by(&place, "kim", "review show nodes/m").exits(1);

@@ -25,13 +25,13 @@ fn govern_on_refuses_stewards_among_whom_no_change_of_them_could_be_approved() {
     let place = with(&format!("{TWO}]\nreview: {{vault: {{required: 2}}}}\n"));
     let before = place.tree();
     assert_snapshot!(place.ctx("govern on").exits(3).stderr, @"
-    error[too-few-reviewers]: vault requires 2 approvals, and has 2 reviewers and no other editor who submits: nothing could be approved, not even a change of stewards.yaml or the end of the mode
+    error[too-few-reviewers]: vault requires 2 approvals, and has 2 reviewers and no other editor who submits: nothing could be approved, not even a change of stewards.yaml or the end of mandatory review
     hint: run `ctx steward assign PRINCIPAL editor --whole-vault`: the reviewers approve the texts that an editor submits
     hint: or lower `required` for the vault under `review` in stewards.yaml
     ");
     place.write("stewards.yaml", format!("{TWO}{ANA}review: {{vault: {{required: 3}}}}\n"));
     assert_snapshot!(place.ctx("govern on").exits(3).stderr, @"
-    error[too-few-reviewers]: vault requires 3 approvals, and has 2 reviewers: nothing could be approved, not even a change of stewards.yaml or the end of the mode
+    error[too-few-reviewers]: vault requires 3 approvals, and has 2 reviewers: nothing could be approved, not even a change of stewards.yaml or the end of mandatory review
     hint: run `ctx steward assign PRINCIPAL reviewer --whole-vault` for each missing reviewer
     hint: or lower `required` for the vault under `review` in stewards.yaml
     ");

@@ -423,7 +423,7 @@ fn history_says_why_a_text_was_rejected() {
     exit: 1
     -- stdout
     -- stderr
-    error[not-submitted]: nothing of `nodes/a` awaits a decision
+    error[not-submitted]: no submission of `nodes/a` awaits a decision
     hint: `ctx review` lists the submissions that await a decision
     hint: `ctx history nodes/a` shows the decisions and their reasons
     ");

@@ -1,4 +1,4 @@
-//! What an access review asks for: who has which role, and what they did last.
+//! The data of an access review: the roles of each principal, and their last act.
 
 use std::collections::BTreeMap;
 
@@ -19,29 +19,30 @@ use crate::values::model::timestamp::Timestamp;
 /// A principal with their roles and their last act.
 #[derive(Debug, Default)]
 pub(crate) struct Access {
-    /// As an assignment spells it, else as the change log does.
+    /// The name as an assignment spells it, or else as the change log does.
     pub(crate) principal: String,
-    /// The role at each scope that gives one.
+    /// The roles, each with its scope.
     pub(crate) roles: Vec<(Scope, Role)>,
-    /// The last line of the change log that is theirs: when, and what.
+    /// Time and name of their last act in the change log.
     pub(crate) last: Option<(String, &'static str)>,
 }
 
-/// An approval that counts for nothing any more.
+/// An approval that is no longer valid.
 #[derive(Debug)]
 pub(crate) struct Lapsed {
     /// The artifact.
     pub(crate) id: DocumentId,
-    /// The submission.
+    /// The version that was submitted.
     pub(crate) version: Version,
-    /// Who approved it.
+    /// The approver.
     pub(crate) by: String,
-    /// Why that does not count, as a sentence.
+    /// The reason, as a sentence.
     pub(crate) why: String,
 }
 
-/// Gathers every principal of some stewards and of the change log, by name; of the log only what is
-/// not later than `until`, if that is given.
+/// Returns every principal of some stewards and of the change log, by name.
+///
+/// If `until` is given, later lines of the log are ignored.
 ///
 /// # Errors
 /// The change log cannot be read.
@@ -60,7 +61,7 @@ pub(crate) fn of(
         }
     }
     let logs = Logs::of_changes(vault);
-    // The line of an emergency is the one before that of its event (AUDIT-19).
+    // The line of an emergency retirement precedes that of its event (AUDIT-19).
     let mut emergency = None;
     let read = logs.and_then(|logs| {
         logs.each(&mut |line| {
@@ -70,7 +71,7 @@ pub(crate) fn of(
             if matches!(change, Change::Emergency(_)) {
                 emergency = Some((place.0, line.seq.saturating_add(1)));
             }
-            // Times are written in one form, so that they compare as texts.
+            // Times are written in one form, so that they can be compared as texts.
             if until.as_ref().is_some_and(|until| line.at > *until) {
                 return;
             }
@@ -90,12 +91,12 @@ pub(crate) fn of(
     Ok(found.into_values().collect())
 }
 
-/// The name of an act: of an event by what its command decided, or by what it published.
+/// Returns the name of an act: for an event, by its command or the artifacts that it published.
 fn act(change: &Change, verb: &str) -> &'static str {
     let Change::Event { ids, recovered, .. } = change else { return change.as_str() };
     let is_of_stewards = ids.iter().any(|id| id == STEWARDS);
     match verb.split(' ').next() {
-        // The command is the later one that added the line.
+        // The recorded command is the later one that added the line.
         _ if *recovered && !is_of_stewards => "publication",
         Some("approve") => "approval",
         _ if is_of_stewards => "assignment",
@@ -104,8 +105,9 @@ fn act(change: &Change, verb: &str) -> &'static str {
     }
 }
 
-/// The approvals of what awaits a decision that count for nothing any more; none in an
-/// ungoverned vault.
+/// Returns the approvals of pending submissions that are no longer valid.
+///
+/// Empty in an ungoverned vault.
 ///
 /// # Errors
 /// The log or the configuration cannot be relied on.

@@ -1,5 +1,5 @@
-//! The versions that decisions make beside those that publish: partial approvals, ratifications, and
-//! the ends of submissions; and who may end one.
+//! The versions of decisions that do not publish: approvals in part, ratifications, and the ends of
+//! submissions; also checks who may end one.
 
 use super::super::transaction::Transaction;
 use super::super::{PublishError, Refusal};
@@ -13,7 +13,7 @@ use crate::values::model::principal::PrincipalKey;
 use crate::write::commit::{Change, Item, Step};
 
 impl Transaction<'_> {
-    /// The version that ratifies an emergency retirement.
+    /// Returns the version that ratifies an emergency retirement.
     pub(super) fn ratified(&self, reviewed: &Reviewed) -> Result<Item, PublishError> {
         let by = [self.author.principal.to_string()];
         let step = ReviewEdit::Ratify { by: &by, at: self.at };
@@ -21,7 +21,7 @@ impl Transaction<'_> {
         self.stepped(reviewed, text.unwrap_or_default(), Step::Ratify, &step)
     }
 
-    /// The version that approves a submission which waits for more approvals.
+    /// Returns the version that approves a submission in part.
     pub(super) fn approved_in_part(
         &self,
         reviewed: &Reviewed,
@@ -32,7 +32,7 @@ impl Transaction<'_> {
         self.stepped(reviewed, text, Step::ApproveInPart, &step)
     }
 
-    /// The version that ends a submission.
+    /// Returns the version that ends a submission.
     pub(super) fn ended(
         &self,
         reviewed: &Reviewed,
@@ -74,12 +74,12 @@ impl Transaction<'_> {
             Refusing::Reject(_) => Role::Reviewer,
             Refusing::Supersede(_) => Role::Editor,
         };
-        // To end a submission publishes nothing: the role for one of the texts is enough, so that none
-        // can be held by its new tags alone.
+        // The role for one of the texts is enough, because nothing is published. Otherwise new tags
+        // alone could keep others from ending the submission.
         Ok(rules.require_any(who, needed, track.subjects(pending))?)
     }
 
-    /// The version that a step makes of a text.
+    /// Returns the version that a step makes of a text.
     fn stepped(
         &self,
         reviewed: &Reviewed,

@@ -1,5 +1,5 @@
-//! Which of the prepared submissions this principal may make, and which take the place of what awaits
-//! a decision already.
+//! Checks which prepared submissions this principal may make, and which of them replace
+//! pending ones.
 
 use std::collections::HashSet;
 
@@ -22,27 +22,29 @@ use crate::values::model::layout::limit;
 use crate::values::model::principal::PrincipalKey;
 use crate::write::commit::Item;
 
-/// How submissions are compared with what awaits a decision.
+/// The comparison of submissions with pending ones.
 pub(super) struct Checks<'c> {
-    /// Whether those of other principals are replaced.
+    /// True if pending submissions of other principals are replaced.
     pub(super) supersede: bool,
-    /// Whether what the principal may not submit is left out; it is not where nothing else is left.
+    /// True if texts that the principal may not submit are left out, unless nothing else is left.
     pub(super) leaves_out: bool,
-    /// Texts that no live file has.
+    /// Texts without a live file.
     pub(super) new: &'c [NewDocument],
     pub(super) waits: &'c Waits,
 }
 
 impl<'c> Checks<'c> {
-    /// Those of a command that replaces no submission of another principal.
+    /// Creates the checks of a command that replaces no submission of another principal.
     pub(super) fn plain(waits: &'c Waits) -> Self {
         Self { supersede: false, leaves_out: false, new: &[], waits }
     }
 }
 
 impl Transaction<'_> {
-    /// Leaves out what was submitted already, and refuses what this principal may not submit, or
-    /// what another principal submitted before.
+    /// Leaves out texts that were submitted already, and refuses submissions that are not allowed.
+    ///
+    /// These are texts that the principal may not submit, or that another principal
+    /// submitted before.
     pub(super) fn check_submitted(
         &self,
         outcome: &mut Outcome,
@@ -103,7 +105,7 @@ impl Transaction<'_> {
         }
     }
 
-    /// Refuses a principal who is no editor of a text; gives the target of a move.
+    /// Refuses a principal who is not an editor of a text; returns the target of a move.
     fn check_roles(
         &self,
         item: &Item,
@@ -122,8 +124,10 @@ impl Transaction<'_> {
         })
     }
 
-    /// The stewards who may approve a submission once it is made: its submitter, those whom it replaces
-    /// and further authors may not. Where there is none, why.
+    /// Returns the stewards who could approve a submission once it is made.
+    ///
+    /// Its submitter, the submitters that it replaces and further authors may not. If no steward
+    /// may, the reason is returned, too.
     fn reviewers_of(
         &self,
         item: &Item,
@@ -145,7 +149,7 @@ impl Transaction<'_> {
         (found, unapprovable)
     }
 
-    /// Refuses an id that an approval of a move would use.
+    /// Refuses an id that the approval of a pending move would use.
     fn check_targets(
         &self,
         id: &DocumentId,
@@ -172,8 +176,10 @@ impl Transaction<'_> {
         Ok(())
     }
 
-    /// Whether a submission takes the place of what awaits a decision; it does not where it is the
-    /// same. Refuses to replace what another principal submitted.
+    /// Returns true if a submission is new or replaces the pending one, and false if it is
+    /// the same.
+    ///
+    /// Refuses to replace a submission of another principal.
     fn is_replaced(
         &self,
         item: &Item,
@@ -186,7 +192,8 @@ impl Transaction<'_> {
         let fresh = how.new.iter().find(|new| new.id == item.id);
         let is_mine = PrincipalKey::of(&pending.by) == self.author.principal.key();
         let replaces = how.supersede && !is_mine;
-        // What no line of a change log names may be undone: it is submitted again.
+        // A pending submission without a line in a change log may be undone, so it is
+        // submitted again.
         let doubt = how.waits.unrecorded(track);
         let is_known = doubt.is_none();
         let is_same_set = pending.change == item.set;
@@ -204,7 +211,8 @@ impl Transaction<'_> {
             let reason = Refusing::Supersede("");
             self.may_end(track, pending, reason, &rules)?;
         }
-        // A part leaves its set with the whole set only; of one that was decided the set has ended.
+        // A part leaves its set with the whole set only. If the pending submission was decided
+        // already, the set has ended.
         let stays = is_mine && !matches!(doubt, Some(ReviewError::Decided { .. }));
         match pending.change.as_ref().filter(|change| stays && Some(*change) != item.set.as_ref()) {
             Some(change) => {
@@ -215,7 +223,7 @@ impl Transaction<'_> {
         }
     }
 
-    /// Whether a submission is the one that awaits a decision already.
+    /// Returns true if a submission is the same as the pending one.
     fn is_same(&self, item: &Item, track: &Track, fresh: Option<&NewDocument>) -> bool {
         let Some(pending) = &track.pending else { return false };
         let (id, version) = (&item.id, item.version);
@@ -230,7 +238,7 @@ impl Transaction<'_> {
         if action.is_some_and(|action| action.is_retirement()) {
             return true;
         }
-        // Of a renewal the published text is submitted, and not the file.
+        // A renewal submits the published text, not the file.
         if track.renews((version, self.at), text) {
             return track.renews((pending.version, pending.at), &pending.text);
         }
@@ -268,7 +276,7 @@ fn check_fields(
         return Ok(());
     }
     let message = format!(
-        "a text without frontmatter keeps the fields of version {}, which has no valid approval",
+        "a text without frontmatter keeps the fields of version {}, which lacks a valid approval",
         published.version
     );
     let hint = "begin the text with its own frontmatter";
@@ -276,13 +284,13 @@ fn check_fields(
     Err(PublishError::Refused(vec![refusal]))
 }
 
-/// What the text of a submission proposes.
+/// Returns the action that the text of a submission proposes.
 fn action_of(id: &DocumentId, text: &str) -> Option<Action> {
     let document = id.is_document().then(|| Document::parse(text).ok()).flatten()?;
     ReviewFields::of(&document.frontmatter)?.action
 }
 
-/// Refuses submissions by which more texts would await a decision than a list of them may read.
+/// Refuses submissions if the pending texts would exceed the limit of bytes for a list of them.
 fn check_awaiting(outcome: &Outcome, waits: &Waits) -> Result<(), PublishError> {
     let new: HashSet<&DocumentId> = outcome.items.iter().map(|item| &item.id).collect();
     let others = waits.tracks().filter(|track| !new.contains(track.id()));
@@ -297,7 +305,7 @@ fn check_awaiting(outcome: &Outcome, waits: &Waits) -> Result<(), PublishError> 
         "the texts that await a decision would have {} MiB together, but at most {most} are allowed",
         bytes.div_ceil(1 << 20)
     );
-    let hint = "let what awaits be decided or withdrawn first, or submit fewer documents";
+    let hint = "decide or withdraw pending submissions first, or submit fewer documents";
     let refusal = Refusal::new(first.id.live_path(), "too-large", message, hint);
     Err(PublishError::Refused(vec![refusal]))
 }

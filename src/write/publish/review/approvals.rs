@@ -1,5 +1,5 @@
-//! What a decision is about: the submissions that it names with the other parts of their sets, and
-//! whether this principal may decide about each.
+//! The submissions of a decision: those that it names and the other parts of their sets, and checks
+//! of the principal for each.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,13 +16,13 @@ use crate::values::model::id::DocumentId;
 use crate::values::model::principal::PrincipalKey;
 use crate::values::model::timestamp::Timestamp;
 
-/// One submission of a set that this principal approves, or that is published with the others.
+/// One submission of a set.
 pub(super) struct Member {
     pub(super) reviewed: Reviewed,
-    /// Who approved it, with the one who does now.
+    /// The approvers, including this principal if they approve it now.
     pub(super) by: Vec<String>,
     required: u32,
-    /// Whether this principal approves it now.
+    /// True if this principal approves it now.
     pub(super) is_mine: bool,
 }
 
@@ -43,19 +43,20 @@ impl Member {
     }
 }
 
-/// The sets that a decision is about, each whole, and what is to be ratified.
+/// The sets of a decision, each whole, and the retirements to ratify.
 #[derive(Default)]
 pub(super) struct Approvals {
     pub(super) sets: Vec<Vec<Member>>,
     pub(super) ratified: Vec<Reviewed>,
 }
 
-/// The artifacts of which a part of a set was rejected or withdrawn since their last event, and when
-/// the last one was; read once for each set.
+/// For each set, the artifacts with a part that was rejected or withdrawn since their last event.
+///
+/// The time is that of the last such decision. Read once for each set.
 type RefusedParts = BTreeMap<String, Vec<(DocumentId, Timestamp)>>;
 
 impl Transaction<'_> {
-    /// Reads what a decision approves.
+    /// Returns the submissions that a decision approves, and the retirements that it ratifies.
     pub(super) fn approvals(&mut self, decision: &Decision<'_>) -> Result<Approvals, PublishError> {
         let rules = self.rules();
         let waits = waiting_in(self.vault, &self.maps())?;
@@ -77,7 +78,8 @@ impl Transaction<'_> {
             let is_in_change =
                 decision.change.is_some() && decision.change == pending.change.as_deref();
             let required = rules.required(reviewed.track.subjects(pending)).required;
-            // A part that has its approvals waits for the others alone: no further one is needed.
+            // A part with all of its approvals needs no further one: it only waits for the
+            // other parts.
             let is_done = self.is_approved_by_me(pending, required);
             let may = || self.may_approve(&reviewed.track, pending, &rules).is_ok();
             let is_mine = !is_done && (is_named || is_in_change && may());
@@ -103,7 +105,7 @@ impl Transaction<'_> {
             let others = waits.tracks().count().saturating_sub(published);
             self.check_mode_change(track.id(), &member.reviewed.pending()?.text, others)?;
         }
-        // If no part of a set can be approved by this principal, the first reason is given.
+        // If this principal can approve no part of a set, the first reason is returned.
         let is_idle = |set: &&Vec<Member>| {
             let is_mine = set.iter().any(|member| member.is_mine);
             let has_approved = || set.iter().any(|member| self.has_approved(member));
@@ -127,8 +129,9 @@ impl Transaction<'_> {
         Ok(Approvals { sets, ratified })
     }
 
-    /// The artifacts that a decision is about: those that it names, and the other parts of their sets.
-    /// Nothing is decided about a set of which a part may belong to an interrupted step.
+    /// Returns the artifacts of a decision: those that it names, and the other parts of their sets.
+    ///
+    /// Refuses a set if a part of it may belong to an interrupted step.
     pub(super) fn concerned(
         &self,
         waits: &Waits,
@@ -136,7 +139,7 @@ impl Transaction<'_> {
     ) -> Result<Vec<DocumentId>, PublishError> {
         let change_of = |track: &Track| track.pending.as_ref()?.change.clone();
         if let Some(name) = decision.change {
-            // A set of which the principal may read no part is an unknown one.
+            // If the principal may read no part of a set, the set is treated as unknown.
             let parts = waits.tracks().filter(|t| change_of(t).as_deref() == Some(name));
             let parts: Vec<&Track> = parts.collect();
             if !parts.is_empty() && !parts.iter().any(|track| self.may_name(track.id())) {
@@ -170,7 +173,7 @@ impl Transaction<'_> {
         Ok(ids.into_iter().collect())
     }
 
-    /// Refuses ids that the principal may not read: they answer like those that do not exist (REV-22).
+    /// Refuses ids that the principal may not read, like ids that do not exist (REV-22).
     pub(super) fn check_readable(&self, ids: &[DocumentId]) -> Result<(), PublishError> {
         let Some(viewer) = self.viewer()? else { return Ok(()) };
         for id in ids {
@@ -185,12 +188,12 @@ impl Transaction<'_> {
         Ok(())
     }
 
-    /// Whether the principal may read an artifact, and so its name.
+    /// Returns true if the principal may read an artifact, and so its name.
     pub(in crate::write::publish) fn may_name(&self, id: &DocumentId) -> bool {
         is_told(self.vault, self.viewer(), id)
     }
 
-    /// What a decision is about, as parts of a set, and its principal may not read.
+    /// Returns the parts of the decided sets that the principal may not read.
     pub(super) fn hidden_parts(
         &self,
         outcome: &Outcome,
@@ -200,14 +203,13 @@ impl Transaction<'_> {
         let ids = items.chain(outcome.awaited.iter().map(|awaited| &awaited.id));
         let hidden = ids.filter(|id| match self.vault.files().exists(&id.history_path()) {
             true => !is_readable(self.vault, viewer, id),
-            // The target of a move.
+            // The target of a move does not have a history yet.
             false => !viewer.may_know(id),
         });
         Ok(hidden.cloned().collect())
     }
 
-    /// Refuses a decision about another submission than the one that the reviewer has read, with what
-    /// differs between them.
+    /// Refuses a decision about another submission than the one that the reviewer has read.
     pub(super) fn check_version(
         &self,
         decision: &Decision<'_>,
@@ -221,7 +223,8 @@ impl Transaction<'_> {
         Err(ReviewError::Changed { id, expected, found }.into())
     }
 
-    /// Whether a submission has the approvals that it needs, one of them of this principal.
+    /// Returns true if a submission has all required approvals, and one of them is by
+    /// this principal.
     fn is_approved_by_me(&self, pending: &Pending, required: u32) -> bool {
         let me = self.author.principal.key();
         let by = pending.approvers();
@@ -233,8 +236,10 @@ impl Transaction<'_> {
         pending.is_some_and(|pending| self.is_approved_by_me(pending, member.required))
     }
 
-    /// Refuses a part of a set of which another part alone was rejected or withdrawn since this one was
-    /// submitted, as an interrupted step leaves it (REV-8).
+    /// Refuses a part of a set if another part alone was rejected or withdrawn after
+    /// its submission.
+    ///
+    /// An interrupted step leaves a set in this state (REV-8).
     fn check_not_split(
         &self,
         waits: &Waits,
@@ -264,8 +269,10 @@ impl Transaction<'_> {
         }
     }
 
-    /// Refuses to publish what a verifier would not take: an approval in part was of the rules that
-    /// were in force then, and those before the event count.
+    /// Refuses to publish a submission that a verifier would report.
+    ///
+    /// Approvals in part were checked by the rules in force at their time, but those before the
+    /// event decide.
     fn check_approvers(&self, member: &Member, rules: &Rules) -> Result<(), PublishError> {
         let track = &member.reviewed.track;
         let pending = member.reviewed.pending()?;
@@ -289,7 +296,8 @@ impl Transaction<'_> {
         }
     }
 
-    /// Refuses a principal who may not approve a submission, or a submission that cannot be approved.
+    /// Refuses a principal who may not approve a submission, or a submission that cannot
+    /// be approved.
     fn may_approve(
         &self,
         track: &Track,

@@ -1,4 +1,4 @@
-//! What awaits a decision, as the state of the files that it was made from.
+//! The pending submissions of a vault, and the live files that they were made from.
 
 use super::super::PublishError;
 use super::due::{Due, due};
@@ -17,11 +17,11 @@ use crate::values::model::id::DocumentId;
 use crate::values::model::layout::limit;
 use crate::values::model::timestamp::Timestamp;
 
-/// What a governed vault has beside its files.
+/// The review work of a governed vault, as `status` reports it.
 pub(crate) struct Awaiting {
-    /// What awaits a decision.
+    /// The pending submissions.
     pub(crate) queue: Queue,
-    /// The scopes at which only one principal is a reviewer, with that principal.
+    /// The scopes with only one reviewer, each with that principal.
     pub(crate) alone: Vec<(Scope, String)>,
     /// The scopes at which nothing could be approved.
     pub(crate) stuck: Vec<Stuck>,
@@ -30,19 +30,19 @@ pub(crate) struct Awaiting {
 }
 
 impl Awaiting {
-    /// Reads what awaits a decision and the reader may read, and gives the files that it was made from
-    /// their state (REV-25).
+    /// Reads the pending submissions that the reader may read, and marks their live files as
+    /// submitted (REV-25).
     ///
     /// # Errors
-    /// The log or the configuration cannot be relied on, or no principal is configured although only
-    /// stewards read.
+    /// The log or the configuration cannot be relied on, or no principal is configured although
+    /// only stewards may read.
     pub(crate) fn of(
         (vault, chronicle): (&Vault, &Chronicle<'_>),
         head: &Snapshot<'_>,
         now: Timestamp,
         status: &mut Status,
     ) -> Result<Self, PublishError> {
-        // Damage is named even without a principal.
+        // Damage is reported even without a principal.
         super::queue::rules_in_force(vault, chronicle)?;
         let viewer = Viewer::of_log(vault, chronicle)?;
         let source = CheckpointSource::open(vault, Need::Versions, &mut |_, _| ())?;

@@ -1,6 +1,6 @@
-//! Which artifacts may await a decision. The lines of steps in the change logs name every submission
-//! and every retirement in an emergency, so that only the histories of these are read. Where the
-//! change logs do not say everything, all histories are looked at.
+//! The artifacts that may await a decision. The change logs name every submission and every
+//! emergency retirement, so only the histories of these are read. If the change logs are
+//! incomplete, all histories are read.
 
 use std::collections::BTreeSet;
 
@@ -25,18 +25,18 @@ use crate::values::model::id::DocumentId;
 use crate::values::model::layout::AUDIT_DIR;
 use crate::values::model::number::{CheckpointNumber, Version};
 
-/// What the checkpoints say of an artifact.
+/// The source of the records about artifacts in checkpoints.
 pub(super) enum Maps<'m> {
-    /// By an index.
+    /// An index.
     Index {
-        /// It.
+        /// The index.
         source: &'m CheckpointSource,
         /// The last checkpoint.
         head: &'m Snapshot<'m>,
     },
-    /// By the log.
+    /// The log.
     Log {
-        /// It.
+        /// The log.
         chronicle: &'m Chronicle<'m>,
         /// The maps of the last checkpoint.
         state: &'m PublishedSet,
@@ -45,8 +45,10 @@ pub(super) enum Maps<'m> {
     },
 }
 
-/// The artifacts whose last submission the change logs do not name as decided, and no checkpoint
-/// published or retired, and those that an event retired of which no line says how, in byte order.
+/// Returns the artifacts that may await a decision, in byte order.
+///
+/// These are artifacts whose last submission neither a line nor a checkpoint decides, and those
+/// that an event without a line retired.
 ///
 /// # Errors
 /// The change logs, the log, or the folders of histories, cannot be read.
@@ -65,8 +67,9 @@ pub(super) fn candidates(
     Ok(found.into_iter().collect())
 }
 
-/// What events removed of which no line names the checkpoint: any of these may be a retirement in an
-/// emergency, whose line is written with that of its event.
+/// Returns the documents that were removed by events without a line.
+///
+/// Any of these may be an emergency retirement, whose line is written with that of its event.
 fn retired_without_line(vault: &Vault, maps: &Maps<'_>) -> Result<Vec<DocumentId>, PublishError> {
     let mut removals = maps.removals(vault)?;
     if removals.is_empty() {
@@ -92,8 +95,9 @@ fn retired_without_line(vault: &Vault, maps: &Maps<'_>) -> Result<Vec<DocumentId
     Ok(found)
 }
 
-/// The artifacts whose histories end in a step that no line names, but for those that are known to,
-/// with their reviews: no line says that they may be parts of a set.
+/// Returns the artifacts whose histories end in a step without a line, with their reviews.
+///
+/// Such artifacts may be parts of a set, but no line records it. Known artifacts are skipped.
 pub(super) fn unlisted(
     vault: &Vault,
     lines: &StepLines,
@@ -110,7 +114,7 @@ pub(super) fn unlisted(
     vault.history_folders().into_par_iter().filter_map(track).collect()
 }
 
-/// Every artifact whose history does not end with a published version, or cannot be read.
+/// Returns every artifact whose history cannot be read or does not end with a published version.
 fn unfinished(vault: &Vault) -> Vec<DocumentId> {
     let is_unfinished = |id: &DocumentId| {
         let Ok(history) = replay::load(vault.files(), id) else { return true };
@@ -125,11 +129,11 @@ fn unfinished(vault: &Vault) -> Vec<DocumentId> {
 }
 
 impl Maps<'_> {
-    /// Whether neither a line nor a checkpoint decided what was begun.
+    /// Returns true if neither a line nor a checkpoint decides the last submission or emergency.
     fn leave_open(&self, id: &DocumentId, named: &OfArtifact) -> bool {
         let published = self.version(id);
         let is_open = |begun: u64, ended: u64| begun > ended.max(published.map_or(0, |v| v.0));
-        // A history that was put back counts from an earlier version on.
+        // A history that was replaced by an older one counts its versions from there.
         if named.is_begun_again() && is_open(named.begun, 0) {
             return true;
         }
@@ -139,15 +143,15 @@ impl Maps<'_> {
         if !is_open(named.begun, named.ended) || published.is_some() {
             return is_open(named.begun, named.ended);
         }
-        // What left the maps was decided with that, if it was submitted before. The number of a
-        // checkpoint says so only if it is one of this log.
+        // If the artifact left the maps, a submission before that was decided with it. The number
+        // of a checkpoint proves this only if the checkpoint is in this log.
         let Some(removed) = self.removed(id) else { return true };
         let is_before =
             |head: &HeadRef| CheckpointNumber(head.checkpoint) < removed && self.hold(head);
         !named.head.as_ref().is_some_and(is_before)
     }
 
-    /// The reviews of an artifact, with what is wrong with its approvals.
+    /// Returns the reviews of an artifact, with every approval judged.
     ///
     /// # Errors
     /// The first version that the chain does not vouch for.
@@ -159,7 +163,7 @@ impl Maps<'_> {
     ) -> Result<Track, ChainError> {
         let files = vault.files();
         match self {
-            // An index knows which artifacts lack an approval.
+            // An index records the artifacts without a valid approval.
             Self::Index { head, .. } => head.track(id, history),
             Self::Log { chronicle, in_force, .. } => {
                 let moves = Moves::default();
@@ -168,7 +172,7 @@ impl Maps<'_> {
         }
     }
 
-    /// The published version.
+    /// Returns the published version of an artifact.
     pub(super) fn version(&self, id: &DocumentId) -> Option<Version> {
         match self {
             Self::Index { head, .. } => head.sealed(id).map(|(version, ..)| version),
@@ -176,7 +180,7 @@ impl Maps<'_> {
         }
     }
 
-    /// The last checkpoint that removed it from the maps.
+    /// Returns the last checkpoint that removed an artifact from the maps.
     fn removed(&self, id: &DocumentId) -> Option<CheckpointNumber> {
         match self {
             Self::Index { source, .. } => {
@@ -191,7 +195,7 @@ impl Maps<'_> {
         }
     }
 
-    /// The checkpoints that removed something.
+    /// Returns the checkpoints that removed something, with their hashes.
     fn removals(&self, vault: &Vault) -> Result<Vec<(CheckpointNumber, Digest)>, LogError> {
         match self {
             Self::Index { source, .. } => {
@@ -206,7 +210,7 @@ impl Maps<'_> {
         }
     }
 
-    /// The documents that a checkpoint removed.
+    /// Returns the documents that a checkpoint removed.
     fn removed_by(
         &self,
         vault: &Vault,
@@ -222,7 +226,7 @@ impl Maps<'_> {
         }
     }
 
-    /// Whether the log has a checkpoint with this hash.
+    /// Returns true if the log contains a checkpoint with this hash.
     pub(super) fn hold(&self, head: &HeadRef) -> bool {
         self.hash_of(CheckpointNumber(head.checkpoint)).as_ref() == Some(&head.hash)
     }

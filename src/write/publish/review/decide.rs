@@ -1,4 +1,4 @@
-//! Deciding about submissions: approval, rejection, withdrawal, ratification, and remarks.
+//! Decisions about submissions: approval, rejection, withdrawal, ratification, and comments.
 
 use std::collections::BTreeSet;
 
@@ -18,40 +18,40 @@ use crate::values::model::number::Version;
 use crate::values::model::visible::Invisible;
 use crate::write::commit::expect::Expect;
 
-/// What is decided about, and by whom.
+/// A request to decide about submissions.
 #[derive(Clone, Debug)]
 pub struct Decision<'d> {
-    /// Who, when, and with which note.
+    /// The principal, the time and the note.
     pub author: &'d Author,
-    /// The artifacts.
+    /// The artifacts to decide about.
     pub ids: &'d [DocumentId],
-    /// All submissions of this set, beside them.
+    /// The name of a set whose submissions are decided, too.
     pub change: Option<&'d str>,
-    /// The version that the reviewer has read, of the one artifact.
+    /// The version that the reviewer has read, if one artifact is decided.
     pub version: Option<Version>,
-    /// How.
+    /// The mode of the event.
     pub mode: Mode,
 }
 
 impl<'d> Decision<'d> {
-    /// About these artifacts.
+    /// Creates a decision about these artifacts.
     pub fn of(author: &'d Author, ids: &'d [DocumentId], mode: Mode) -> Self {
         Self { author, ids, change: None, version: None, mode }
     }
 }
 
-/// How a submission ends without being published.
+/// A way in which a submission ends without being published.
 #[derive(Clone, Copy, Debug)]
 pub enum Refusing<'r> {
     /// A reviewer rejects it, for this reason.
     Reject(&'r str),
     /// Its submitter withdraws it.
     Withdraw(Option<&'r str>),
-    /// An editor replaces it by a submission of their own.
+    /// An editor replaces it with a submission of their own.
     Supersede(&'r str),
 }
 
-/// Refuses a text that has no characters, too many, or some that are not seen.
+/// Refuses a text that is empty, too long, or contains control or invisible characters.
 pub(super) fn check_text(what: &'static str, text: &str, most: usize) -> Result<(), ReviewError> {
     let refuse = |why: String| Err(ReviewError::Text { what, why });
     if text.trim().is_empty() {
@@ -69,13 +69,14 @@ pub(super) fn check_text(what: &'static str, text: &str, most: usize) -> Result<
     }
 }
 
-/// Approves submissions. What is then approved as the rules ask is published, as one event; the rest
-/// waits for more approvals.
+/// Approves submissions.
+///
+/// Those with enough approvals are published as one event; the others wait for more.
 ///
 /// # Errors
 /// Nothing was approved; see [`PublishError`].
 pub fn approve(vault: &Vault, decision: &Decision<'_>) -> Result<Outcome, PublishError> {
-    // What is published is one event, and what waits is a step.
+    // Publication is one event, and approvals in part are a separate step.
     let mut outcome = run(vault, decision, Gate::Decides, |transaction, outcome| {
         outcome.act = Act::Approve;
         let Approvals { sets, ratified } = transaction.approvals(decision)?;
@@ -95,7 +96,7 @@ pub fn approve(vault: &Vault, decision: &Decision<'_>) -> Result<Outcome, Publis
     if rest.is_empty() {
         return Ok(outcome);
     }
-    // What the reviewer expected was so before the event.
+    // The reviewer's expectation was checked before the event.
     let mode = Mode { expect: Expect::default(), ..decision.mode };
     let decision = Decision { ids: &rest, change: None, mode, ..decision.clone() };
     let waiting = run(vault, &decision, Gate::Steps, |transaction, outcome| {
@@ -118,7 +119,7 @@ pub fn approve(vault: &Vault, decision: &Decision<'_>) -> Result<Outcome, Publis
     Ok(outcome)
 }
 
-/// Ends submissions without publishing them, with the other parts of their sets.
+/// Rejects submissions, with the other parts of their sets.
 ///
 /// # Errors
 /// Nothing was changed; see [`PublishError`].
@@ -162,7 +163,8 @@ fn end(vault: &Vault, decision: &Decision<'_>, how: Refusing<'_>) -> Result<Outc
             let reviewed = transaction.reviewed(id)?;
             waits.unrecorded(&reviewed.track).map_or(Ok(()), Err)?;
             let pending = reviewed.pending()?;
-            // A set is refused with any of its parts. Of one that may not be read no reason is told.
+            // A set is refused with any of its parts. The reason of an unreadable part is
+            // not revealed.
             let is_asked = || decision.change.is_some() && transaction.may_name(id);
             if named.contains(id) || is_asked() {
                 transaction.may_end(&reviewed.track, pending, how, &rules)?;
@@ -174,7 +176,7 @@ fn end(vault: &Vault, decision: &Decision<'_>, how: Refusing<'_>) -> Result<Outc
     })
 }
 
-/// Records a remark about a submission; it makes no version.
+/// Records a comment about a submission, without a version.
 ///
 /// # Errors
 /// Nothing was recorded; see [`PublishError`].

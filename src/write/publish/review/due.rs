@@ -19,16 +19,17 @@ const DAY: i64 = 24 * 60 * 60 * 1000;
 pub(crate) struct Due {
     /// The document.
     pub(crate) id: DocumentId,
-    /// When its text was approved; of one from before the vault was governed, published.
+    /// Time of the approval; of the publication, if the vault was not governed then.
     pub(crate) approved_at: Timestamp,
-    /// Whether a review published it: else no reviewer approved it yet.
+    /// True if a review published the text; otherwise no reviewer has approved it yet.
     pub(crate) is_approved: bool,
-    /// After how many days an approval is due again.
+    /// Number of days after which an approval is due again.
     pub(crate) max_age: u64,
 }
 
-/// The documents of the head whose approval is older than allowed, in byte order; none in an
-/// ungoverned vault. Texts are read only if some scope sets `max_age`.
+/// Returns the documents of the head whose approval is older than allowed, in byte order.
+///
+/// Empty in an ungoverned vault. Texts are read only if some scope sets `max_age`.
 ///
 /// # Errors
 /// The log or the configuration cannot be relied on.

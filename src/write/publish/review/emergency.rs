@@ -1,5 +1,5 @@
-//! Retiring at once: one reviewer takes a document out of the maps, and another one looks at it
-//! afterwards.
+//! Emergency retirement: one reviewer removes a document from the maps, and another one ratifies
+//! it afterwards.
 
 use super::super::governance_files::Includes;
 use super::super::{Act, Author, Event, Gate, Mode, Outcome, PublishError, Refusal, event};
@@ -12,7 +12,7 @@ use crate::text::document::review::ReviewEdit;
 use crate::values::model::id::DocumentId;
 use crate::write::commit::Change;
 
-/// Retires documents without waiting for another reviewer, as one event.
+/// Retires documents in an emergency, without waiting for another reviewer, as one event.
 ///
 /// # Errors
 /// Nothing was retired; see [`PublishError`].

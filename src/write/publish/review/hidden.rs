@@ -1,5 +1,5 @@
-//! What a refusal says of parts of a set that its principal may not read (REV-25): that there is such a
-//! part, and not which.
+//! Refusals about parts of a set that the principal may not read (REV-25). They reveal that there
+//! is such a part, but not its name.
 
 use std::cell::OnceCell;
 
@@ -12,8 +12,9 @@ use crate::policy::viewer::Viewer;
 use crate::record::checkpoint::chronicle::Chronicle;
 use crate::values::model::id::DocumentId;
 
-/// Tells whether the principal may read an artifact, and so its name. Nothing may be read if that is not
-/// known.
+/// Returns a function that returns true if the principal may read an artifact, and so its name.
+///
+/// If the viewer cannot be determined, no artifact may be read.
 pub(crate) fn may_name<'v>(
     vault: &'v Vault,
     chronicle: &'v Chronicle<'v>,
@@ -25,7 +26,7 @@ pub(crate) fn may_name<'v>(
     }
 }
 
-/// Tells whether a viewer may be told of an artifact; false if the viewer is not known.
+/// Returns true if a viewer may learn the name of an artifact; false if the viewer is unknown.
 pub(super) fn is_told<E>(
     vault: &Vault,
     viewer: Result<Option<&Viewer>, E>,
@@ -35,8 +36,9 @@ pub(super) fn is_told<E>(
 }
 
 impl Transaction<'_> {
-    /// The same refusal without the names that its principal may not read, but for what the command
-    /// names itself.
+    /// Removes from a refusal the names that its principal may not read.
+    ///
+    /// The names that the command itself contains stay.
     pub(super) fn told(&self, why: PublishError, named: &[DocumentId]) -> PublishError {
         let is_hidden = |id: &DocumentId| !named.contains(id) && !self.may_name(id);
         match why {
@@ -57,8 +59,9 @@ impl Transaction<'_> {
     }
 }
 
-/// The document that a path is of: of its file, or of one in the folder of its history. Only documents
-/// are parts of sets.
+/// Returns the document that a path belongs to: that of its file, or of the folder of its history.
+///
+/// Only documents are parts of sets.
 fn artifact_of(path: &str) -> Option<DocumentId> {
     let of_history = || DocumentId::of_history_dir(path.rsplit_once('/')?.0).ok();
     DocumentId::of_document_file(path).ok().or_else(of_history)

@@ -1,6 +1,6 @@
-//! What the change logs say of steps. A line of a step is written when all of its versions are
-//! durable, so a step that some line names is whole. What no line names may be a part of a step whose
-//! writer was interrupted, which only that writer's intent record explains (REV-10).
+//! The steps in the change logs. The line of a step is written when all of its versions are
+//! durable, so a step with a line is complete. A step without a line may be incomplete: its writer
+//! was interrupted, and only that writer's intent record explains it (REV-10).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::OnceLock;
@@ -19,51 +19,53 @@ use crate::values::model::layout::AUDIT_DIR;
 use crate::values::model::number::Version;
 use crate::values::model::timestamp::Timestamp;
 
-/// The lines of steps, by artifact.
+/// The steps in the change logs, by artifact.
 #[derive(Debug, Default)]
 pub(super) struct StepLines {
     of: BTreeMap<String, OfArtifact>,
-    /// Whether every line could be read.
+    /// True if every line could be read.
     is_sound: bool,
-    /// The ids that submissions of moves link, in both directions: of the branch that a merge gave up,
-    /// too.
+    /// The ids that submissions of moves link, in both directions.
+    ///
+    /// Moves of a branch that a merge gave up are included.
     pub(super) moves: BTreeMap<DocumentId, BTreeSet<DocumentId>>,
-    /// The artifacts by the spellings that they claim, once that was asked for.
+    /// The artifacts by the spellings that they claim, computed on first use.
     claimed: OnceLock<BTreeMap<String, Vec<DocumentId>>>,
-    /// The submissions that reviewers dismissed, once that was asked for.
+    /// The submissions that reviewers dismissed, read on first use.
     pub(super) dismissed: OnceLock<Dismissed>,
 }
 
-/// What lines say of an artifact.
+/// The lines about one artifact.
 #[derive(Debug, Default)]
 pub(super) struct OfArtifact {
     /// The last version that awaits a decision.
     pub(super) begun: u64,
-    /// The last one that ends what awaits.
+    /// The last version that ends a submission.
     pub(super) ended: u64,
-    /// When the last line of each of the two was written: a history that was put back counts its
-    /// versions from an earlier one on.
+    /// Time of the last line of each of the two: a history that was replaced by an older one counts
+    /// its versions from there.
     begun_at: Option<Timestamp>,
     ended_at: Option<Timestamp>,
-    /// The end of the log before the last version that awaits.
+    /// The head of the log before the last version that awaits a decision.
     pub(super) head: Option<HeadRef>,
-    /// The last version that retired the artifact in an emergency. What is submitted upon it, and
-    /// ends, does not end it: only another reviewer does, or what is published later.
+    /// The last version that retired the artifact in an emergency.
+    ///
+    /// Only another reviewer, or a later publication, ends it; a submission based on it does not.
     pub(super) emergency: u64,
-    /// The last one that ratified such a version.
+    /// The last version that ratified an emergency retirement.
     pub(super) ratified: u64,
     /// The versions after the published one, with their chain hashes.
     named: BTreeSet<(u64, String)>,
     /// Every submission.
     pub(super) submitted: Vec<Submitted>,
-    /// The sets that submissions after the published version belonged to.
+    /// The sets of the submissions after the published version.
     sets: BTreeSet<String>,
-    /// That of the last submission.
+    /// Version and set of the last submission.
     last_set: Option<(u64, Option<String>)>,
 }
 
 impl OfArtifact {
-    /// Whether something was submitted after the last line that ends what awaits.
+    /// Returns true if a submission follows the last line that ends one.
     pub(super) fn is_begun_again(&self) -> bool {
         self.ended_at.is_some() && self.begun_at > self.ended_at
     }
@@ -73,7 +75,7 @@ impl StepLines {
     /// Reads the change logs.
     ///
     /// # Errors
-    /// They cannot be read.
+    /// The change logs cannot be read.
     pub(super) fn read(vault: &Vault, maps: &Maps<'_>) -> Result<Self, FileError> {
         let mut lines = Self::default();
         let logs = Logs::of_changes(vault);
@@ -126,17 +128,17 @@ impl StepLines {
         }
     }
 
-    /// Whether every line could be read.
+    /// Returns true if every line could be read.
     pub(super) fn is_sound(&self) -> bool {
         self.is_sound
     }
 
-    /// What lines say of an artifact.
+    /// Returns the lines about an artifact.
     pub(super) fn of(&self, id: &DocumentId) -> Option<&OfArtifact> {
         self.of.get(id.as_str())
     }
 
-    /// The artifacts that lines name and whose ids no vault has beside this one (VAULT-14).
+    /// Returns the artifacts in lines whose ids collide with this one (VAULT-14).
     pub(super) fn alike(&self, id: &DocumentId) -> impl Iterator<Item = &DocumentId> {
         let claimed = self.claimed.get_or_init(|| {
             let mut claimed: BTreeMap<String, Vec<DocumentId>> = BTreeMap::new();
@@ -150,26 +152,27 @@ impl StepLines {
         id.claims().filter_map(|claim| claimed.get(&claim)).flatten()
     }
 
-    /// What lines say of each artifact, in byte order.
+    /// Returns the lines about each artifact, in byte order.
     pub(super) fn iter(&self) -> impl Iterator<Item = (&String, &OfArtifact)> {
         self.of.iter()
     }
 
-    /// Whether a line names a version after the published one, with this chain hash.
+    /// Returns true if a line names a version after the published one, with this chain hash.
     pub(super) fn names(&self, id: &DocumentId, version: Version, chain_hash: &Digest) -> bool {
         self.of(id).is_some_and(|found| found.named.contains(&(version.0, chain_hash.to_string())))
     }
 
-    /// The first of the steps at the end of a history that no line names.
+    /// Returns the first of the steps at the end of a history without a line.
     pub(super) fn first_unnamed(&self, track: &Track) -> Option<Version> {
         let mut steps = track.tail.steps.iter();
         let unnamed = steps.find(|(version, hash)| !self.names(track.id(), *version, hash));
         unnamed.map(|step| step.0)
     }
 
-    /// Whether a line says that what awaits a decision by its history was rejected, withdrawn or
-    /// ratified: then the history has lost its end, as older files in its place leave it. What a later
-    /// line names as submitted was submitted upon that.
+    /// Returns true if a line decides a submission or emergency that is pending by its history.
+    ///
+    /// Then the history has lost its end, for instance because older files replaced it. A
+    /// submission in a line after the decision is a new one, and is not decided.
     pub(super) fn has_decided(&self, track: &Track) -> bool {
         let Some(found) = self.of(track.id()) else { return false };
         match (&track.pending, &track.emergency) {
@@ -184,11 +187,12 @@ impl StepLines {
         }
     }
 
-    /// The reviews of an artifact; `None` if it has no history. A merge of two branches keeps the lines of
-    /// both, and the histories of one (REV-28).
+    /// Returns the reviews of an artifact; `None` if its history is missing.
+    ///
+    /// A merge of two branches keeps the lines of both, but the histories of one (REV-28).
     ///
     /// # Errors
-    /// The chain does not vouch for each version.
+    /// The chain does not vouch for a version.
     pub(super) fn track_of(
         &self,
         vault: &Vault,
@@ -206,12 +210,12 @@ impl StepLines {
         Ok(Some(track))
     }
 
-    /// The set that the last submission of an artifact belonged to, as its line says.
+    /// Returns the set of the last submission of an artifact, by its line.
     pub(super) fn set_of(&self, id: &DocumentId) -> Option<&str> {
         self.of(id)?.last_set.as_ref()?.1.as_deref()
     }
 
-    /// The artifacts of which a submission after the published version belonged to a set.
+    /// Returns the artifacts with a submission in this set after their published version.
     pub(super) fn since_published_in(&self, set: &str) -> impl Iterator<Item = DocumentId> {
         let is_in = |(_, found): &(&String, &OfArtifact)| found.sets.contains(set);
         self.of.iter().filter(is_in).filter_map(|(id, _)| id.parse().ok())

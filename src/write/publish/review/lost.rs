@@ -1,6 +1,6 @@
-//! Submissions that no history has: a merge of two branches keeps the histories of one, and the change
-//! logs of both. Who submitted one may be the author of what awaits now, until another reviewer of the
-//! vault dismisses it (REV-28).
+//! Submissions without a history: a merge of two branches keeps the histories of one, but the
+//! change logs of both. The submitter of one may be an author of the pending text, until another
+//! reviewer of the vault dismisses the submission (REV-28).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -22,15 +22,15 @@ use crate::values::model::timestamp::Timestamp;
 use crate::write::publish::PublishError;
 use crate::write::publish::before_event::{RulesUpon, head_named};
 
-/// A submission that a line names.
+/// A submission in a line.
 #[derive(Debug)]
 pub(super) struct Submitted {
     version: u64,
     chain_hash: Digest,
-    /// The principal, as the line spells it.
+    /// The principal, as the line spells the name.
     by: String,
     pub(super) at: Timestamp,
-    /// Whether it is a move, which writes no text.
+    /// True if it is a move, which writes no text.
     is_move: bool,
 }
 
@@ -45,31 +45,34 @@ impl Submitted {
         })
     }
 
-    /// Its version with the chain hash.
+    /// Returns its version and chain hash.
     pub(super) fn named(&self) -> (u64, Digest) {
         (self.version, self.chain_hash)
     }
 
-    /// Whether a history lacks the version, or has another one in its place.
+    /// Returns true if a history lacks the version, or has another one in its place.
     fn is_lost(&self, history: Option<&History>) -> bool {
         let entry = history.and_then(|history| history.entry(Version(self.version)));
         entry.is_none_or(|entry| entry.chain_hash != self.chain_hash)
     }
 }
 
-/// The submissions that reviewers dismissed, each with who did.
+/// The submissions that were dismissed, each with the reviewers who did.
 #[derive(Debug, Default)]
 pub(super) struct Dismissed(BTreeMap<(String, u64, Digest), BTreeSet<PrincipalKey>>);
 
 impl Dismissed {
-    /// Reads what lines dismiss. Those count whose principal was a reviewer of the whole vault by the
-    /// rules upon their head, and is one now: who lost the role could date a line back.
+    /// Reads the dismissals in the change logs.
+    ///
+    /// A dismissal is valid if its principal was a reviewer of the whole vault by the rules at
+    /// the head that its line names, and is one now: a principal who lost the role could backdate
+    /// a line.
     fn read(vault: &Vault, chronicle: &Chronicle<'_>) -> Self {
         let mut found = Self::default();
         let mut known: BTreeMap<CheckpointNumber, Option<Rules>> = BTreeMap::new();
         let (last, mut in_force) = (chronicle.head_number(), None);
         let logs = Logs::of_changes(vault);
-        // Where they cannot be read nothing is dismissed.
+        // If the lines cannot be read, nothing is dismissed.
         let _ = logs.and_then(|logs| {
             logs.dismissals(&mut |line| {
                 let Some(number) = head_named(chronicle, &line) else { return };
@@ -99,7 +102,7 @@ impl Dismissed {
         }
     }
 
-    /// Whether another principal than its submitter dismissed a submission.
+    /// Returns true if another principal than its submitter dismissed a submission.
     fn has(&self, id: &DocumentId, one: &Submitted) -> bool {
         let found = self.0.get(&(id.to_string(), one.version, one.chain_hash));
         let by = PrincipalKey::of(&one.by);
@@ -107,22 +110,22 @@ impl Dismissed {
     }
 }
 
-/// A submission that no history has, and that bars its submitter.
+/// A submission without a history, which bars its submitter.
 #[derive(Clone, Debug)]
 pub struct Lost {
-    /// The artifact: the one that was asked for, or one that moves link with it.
+    /// The artifact: the given one, or one that moves link with it.
     pub id: DocumentId,
-    /// The version that its line names.
+    /// The version in its line.
     pub version: Version,
-    /// The chain hash that its line names.
+    /// The chain hash in its line.
     pub chain_hash: Digest,
     /// The submitter.
     pub by: String,
-    /// When.
+    /// Time of the line.
     pub at: Timestamp,
 }
 
-/// The submissions because of which principals may not approve texts of an artifact.
+/// Returns the lost submissions whose submitters may not approve texts of an artifact.
 ///
 /// # Errors
 /// The change logs cannot be read.
@@ -150,8 +153,7 @@ pub fn lost(
 }
 
 impl StepLines {
-    /// Lets a review know who submitted versions that histories lack: what awaits now may be the text
-    /// of one of them.
+    /// Adds the submitters of lost versions to a review: the pending text may be one of theirs.
     pub(super) fn bar_lost(
         &self,
         at: (&Vault, &Maps<'_>),
@@ -163,8 +165,10 @@ impl StepLines {
         }
     }
 
-    /// The lost submissions of an artifact that are not dismissed, by id. The histories are that of the
-    /// artifact, if it has one, and those of the ids that it had or may have had.
+    /// Returns the lost submissions of an artifact that are not dismissed, by id.
+    ///
+    /// `history` is that of the artifact, if any; those of ids that it had or may have had
+    /// are read.
     fn lost(
         &self,
         (vault, maps): (&Vault, &Maps<'_>),
@@ -188,8 +192,10 @@ impl StepLines {
         lost
     }
 
-    /// The ids under which a text of an artifact may have been submitted: its own, those that its
-    /// texts name as what they were derived from, and all that moves link with these.
+    /// Returns the ids under which a text of an artifact may have been submitted.
+    ///
+    /// These are its own, those in the field `derived_from` of its texts, and all that moves link
+    /// with them.
     fn linked(&self, track: &Track) -> BTreeSet<DocumentId> {
         let mut open: Vec<&DocumentId> = track.origins().iter().collect();
         open.push(track.id());
@@ -197,7 +203,7 @@ impl StepLines {
         while let Some(id) = open.pop() {
             if found.insert(id.clone()) {
                 open.extend(self.moves.get(id).into_iter().flatten());
-                // Of two ids that collide, the file of the one may have been that of the other.
+                // If two ids collide, the file of one may have been that of the other.
                 open.extend(self.alike(id));
             }
         }
@@ -207,7 +213,7 @@ impl StepLines {
     fn dismissed(&self, vault: &Vault, maps: &Maps<'_>) -> &Dismissed {
         self.dismissed.get_or_init(|| match maps {
             Maps::Log { chronicle, .. } => Dismissed::read(vault, chronicle),
-            // An index has no checkpoint but the last; lost submissions are few.
+            // An index contains only the last checkpoint, but lost submissions are rare.
             Maps::Index { .. } => {
                 let log = trusted_head::read_log(vault).ok();
                 let chronicle = log.as_ref().and_then(|log| log.sound().ok());

@@ -1,13 +1,16 @@
-//! The workflow of a governed vault: texts are submitted, reviewers decide, and what they approve is
+//! The workflow of a governed vault: texts are submitted, reviewers decide, and approved texts are
 //! published (paper, section 4.5; `spec/review.md`).
 //!
-//! Every step is a version of the history of what it is about. `submit` proposes a text, `propose` a
-//! retirement or a move, and `admissible` says which of these may be made. `decide` approves, rejects,
-//! withdraws and ratifies; `approvals` are what that is about, `publication` makes the versions that
-//! publish and `acts` the others. `emergency` retires at once. `queue` lists what awaits a decision, as the
-//! histories of the `candidates` say; `lines` are what the change logs say of steps, `recorded`
-//! writes them, and `lost` are submissions that only lines name. `hidden` is what a refusal may say. `mode` makes a vault governed. `awaiting` finds the files that submissions were made
-//! from, `due` approvals that are too old, and `access` what an access review asks for.
+//! Every step is a version in the history of its artifact. `submit` proposes a text, `propose` a
+//! retirement or a move, and `admissible` checks both. `decide` approves, rejects, withdraws and
+//! ratifies; `approvals` reads the submissions of a decision, `publication` makes the versions that
+//! publish and `acts` the others. `emergency` retires without waiting for a second reviewer.
+//!
+//! `queue` lists the pending submissions from the histories of the `candidates`. `lines` reads the
+//! steps in the change logs, `recorded` writes them, and `lost` finds submissions that only the
+//! change logs record. `hidden` removes names from refusals. `mode` makes a vault governed.
+//! `awaiting` marks the files of submissions in the status, `due` finds approvals that are too old,
+//! and `access` collects the data of an access review.
 
 pub(crate) mod access;
 mod acts;
@@ -59,7 +62,7 @@ pub(super) struct Reviewed {
 }
 
 impl Reviewed {
-    /// What awaits a decision.
+    /// Returns the pending submission.
     ///
     /// # Errors
     /// [`ReviewError::NotSubmitted`].
@@ -73,7 +76,7 @@ impl Reviewed {
 }
 
 impl Transaction<'_> {
-    /// The history of an artifact with its reviews, every hash recomputed.
+    /// Returns the history of an artifact with its reviews, with every hash recomputed.
     pub(super) fn reviewed(&self, id: &DocumentId) -> Result<Reviewed, PublishError> {
         let refused = |refusal: Refusal| PublishError::Refused(vec![refusal]);
         let last_sealed = self.last_sealed([id]).get(id).copied();
@@ -86,25 +89,27 @@ impl Transaction<'_> {
         Ok(Reviewed { base, track })
     }
 
-    /// What the checkpoints say of artifacts.
+    /// Returns the records of the checkpoints about artifacts.
     fn maps(&self) -> Maps<'_> {
         let in_force = &self.in_force.timeline;
         Maps::Log { chronicle: self.chronicle, state: &self.state, in_force }
     }
 
-    /// The rules in force.
+    /// Returns the rules in force.
     pub(super) fn rules(&self) -> Rules {
         self.in_force.rules(self.chronicle)
     }
 
-    /// Why what awaits a decision cannot be approved by any reviewer (REV-15).
+    /// Returns the fault that keeps every reviewer from approving a pending submission (REV-15).
     pub(super) fn fault_of(&self, track: &Track, pending: &Pending) -> Option<Fault> {
         fault_of(&self.in_force.timeline, track, pending)
     }
 }
 
-/// Why what awaits a decision cannot be approved, by any reviewer: it is no submission of what is
-/// published, or its submitter was no editor at that time (REV-15, REV-17).
+/// Returns the fault that keeps every reviewer from approving a pending submission.
+///
+/// The submission is not based on the published version, or its submitter was not an editor
+/// (REV-15, REV-17).
 fn fault_of(in_force: &in_force::InForce, track: &Track, pending: &Pending) -> Option<Fault> {
     track.submission(pending).or_else(|| {
         let rules = in_force.rules_at(pending.at)?;

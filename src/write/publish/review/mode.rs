@@ -13,18 +13,18 @@ use crate::values::model::id::DocumentId;
 use crate::values::model::layout::limit;
 use crate::values::model::principal::PrincipalKey;
 
-/// How a vault becomes governed.
+/// A request to make a vault governed.
 #[derive(Clone, Copy, Debug)]
 pub struct Begin<'b> {
-    /// Who, when, and with which note.
+    /// The principal, the time and the note.
     pub author: &'b Author,
-    /// Whether one reviewer of the vault is enough.
+    /// True if one reviewer of the vault is enough.
     pub alone: bool,
-    /// How.
+    /// The mode of the event.
     pub mode: Mode,
 }
 
-/// Publishes the configuration with the mode, and the stewards.
+/// Publishes the stewards, and the configuration with mandatory review.
 ///
 /// # Errors
 /// Nothing was changed; see [`PublishError`].
@@ -37,7 +37,7 @@ pub fn begin(
     let live = files.read_optional(&DocumentId::stewards().live_path(), limit::DOCUMENT)?;
     let text = live.as_deref().and_then(|bytes| utf8(bytes).ok()).unwrap_or_default();
     let (reading, mut stuck) = (stewards::read(text), Vec::new());
-    // What is wrong with the file is said by its publication.
+    // Problems of the file are reported when it is prepared for publication.
     if let Some(found) = &reading.stewards {
         let (reviewers, needed) = (vault_reviewers(found).len(), if begin.alone { 1 } else { 2 });
         if reviewers < needed {
@@ -66,10 +66,10 @@ pub fn begin(
     })
 }
 
-/// Whether nothing awaits a decision, so that a vault may become ungoverned.
+/// Checks that no submission awaits a decision, so that a vault may become ungoverned.
 ///
 /// # Errors
-/// [`ReviewError::WorkPending`], or what awaits cannot be read.
+/// [`ReviewError::WorkPending`], or a pending submission cannot be read.
 pub fn may_end(vault: &Vault) -> Result<(), PublishError> {
     let queue = whole_queue(vault, None)?;
     let waiting = queue.waiting.iter().map(|waiting| waiting.track.id());
@@ -85,8 +85,10 @@ pub fn may_end(vault: &Vault) -> Result<(), PublishError> {
     }
 }
 
-/// Refuses stewards among whom no change of `stewards.yaml` could be approved, nor the end of the mode:
-/// no principal could leave that state.
+/// Refuses stewards who could never approve a change of `stewards.yaml`, nor turn off
+/// mandatory review.
+///
+/// No principal could change such a state later.
 fn check_vault(found: &Stewards) -> Result<(), ReviewError> {
     match vault_reviewers(found).len() {
         0 => Err(ReviewError::TooFewReviewers { found: 0, needed: 1 }),
@@ -94,14 +96,15 @@ fn check_vault(found: &Stewards) -> Result<(), ReviewError> {
     }
 }
 
-/// The same; gives the other scopes at which nothing could be approved, which a reviewer of the vault
-/// can change.
+/// Checks stewards; returns the other scopes at which nothing could be approved.
+///
+/// A reviewer of the vault can change those.
 pub(super) fn check_stewards(found: &Stewards) -> Result<Vec<Stuck>, ReviewError> {
     check_vault(found)?;
     Ok(found.stuck())
 }
 
-/// The reviewers of the whole vault, each once.
+/// Returns the reviewers of the whole vault, each once.
 fn vault_reviewers(found: &Stewards) -> BTreeSet<PrincipalKey> {
     let scope = found.at(&Scope::Vault);
     let holders = scope.map(|scope| found.holders(scope)).unwrap_or_default();

@@ -1,5 +1,4 @@
-//! Proposing what becomes of a published document with its text as it is: it is retired, moved, or
-//! approved again.
+//! Submissions that keep the text of a published document: it is retired, moved, or approved again.
 
 use std::collections::BTreeSet;
 
@@ -74,8 +73,7 @@ impl Transaction<'_> {
     ) -> Result<(), PublishError> {
         self.propose(id, &Action::Publish, outcome)
     }
-    /// Proposes what becomes of a published document with its text as it is: it is retired, moved, or
-    /// approved again.
+    /// Proposes an action for a published document, with its text as it is.
     fn propose(
         &self,
         id: &DocumentId,
@@ -146,7 +144,7 @@ impl Transaction<'_> {
                 }
             };
         }
-        // Only an editor of the new id learns that it is taken.
+        // Only an editor of the new id may learn that it is taken.
         let reviewed = self.reviewed(old)?;
         let sealed = reviewed.base.sealed.clone().unwrap_or_default();
         let action = Action::Move(new.clone());
@@ -174,7 +172,7 @@ impl Transaction<'_> {
             let hint = "submit the change first, or undo it".into();
             return refuse("unpublished-changes", "its live file was changed".to_owned(), hint);
         }
-        // What no approval could write is refused now.
+        // If no approval could write the text, the move is refused now.
         let by = [self.author.principal.to_string()];
         let refused = |why| vec![Refusal::of_spelling(&old.live_path(), &why)];
         let made = self.moved_text((old, new), &form, &by).map_err(refused);

@@ -1,5 +1,5 @@
-//! The versions that an approval makes: the one that publishes or retires, that of a move's target,
-//! and what becomes of live files.
+//! The versions that an approval makes: the one that publishes or retires, that of the target of a
+//! move, and the changes of live files.
 
 use std::sync::Arc;
 
@@ -27,7 +27,7 @@ use crate::values::model::layout::limit;
 use crate::write::commit::{Change, Item, Live};
 
 impl Transaction<'_> {
-    /// The versions that publish or retire what a submission proposes, approved by these.
+    /// Adds the versions that publish or retire an approved submission; `by` are the approvers.
     pub(super) fn approved(
         &self,
         reviewed: &Reviewed,
@@ -76,8 +76,10 @@ impl Transaction<'_> {
         Ok(())
     }
 
-    /// Refuses a governance file that has become invalid since it was submitted, or without which the
-    /// vault could not be governed. Gives the scopes at which nothing could be approved any more.
+    /// Refuses a governance file that has become invalid since it was submitted, or that would lock
+    /// the vault.
+    ///
+    /// Returns the scopes at which nothing could be approved any more.
     fn check_governance(&self, id: &DocumentId, text: &str) -> Result<Vec<Stuck>, PublishError> {
         if text.is_empty() {
             return Ok(Vec::new());
@@ -88,8 +90,9 @@ impl Transaction<'_> {
         Ok(check_reviewers(id, text)?)
     }
 
-    /// What becomes of the live file of a text that is published: it is brought up to date where it
-    /// is what was submitted, or what was published before.
+    /// Returns the change of the live file of a text that is published.
+    ///
+    /// The file is updated if it has the submitted or the previously published text.
     fn followed_live(
         &self,
         id: &DocumentId,
@@ -117,7 +120,7 @@ impl Transaction<'_> {
         let was = base.sealed.as_deref().map(LiveForm::of);
         if was.is_some_and(|was| was.is_of(live)) {
             return match id.is_document() {
-                // The file is the published text: it becomes the next one, as that has it.
+                // The file has the published text, so it gets the next one.
                 true => replace(form.text()),
                 false => replace(text),
             };
@@ -137,7 +140,7 @@ impl Transaction<'_> {
         submitted.and_then(|made| edit.apply(&made).ok()).map_or(Live::Keep, |new| replace(&new))
     }
 
-    /// What becomes of the live file of a document that is retired.
+    /// Returns the change of the live file of a document that is retired.
     pub(super) fn retired_live(&self, id: &DocumentId, base: &Base) -> Live {
         let path = id.live_path();
         let Ok(Some(bytes)) = self.vault.files().read_optional(&path, limit::DOCUMENT) else {
@@ -159,8 +162,10 @@ impl Transaction<'_> {
         })
     }
 
-    /// What becomes of the live file of a moved document, and the first version of its target: the
-    /// published text under its new id.
+    /// Returns the change of the live file of a moved document, and the first version of
+    /// its target.
+    ///
+    /// The target has the published text under its new id.
     fn moved_target(
         &self,
         old: &DocumentId,
@@ -199,7 +204,8 @@ impl Transaction<'_> {
         Ok((left, item))
     }
 
-    /// The first version of the target of a move, made from the live form of the published text.
+    /// Returns the first version of the target of a move, made from the live form of the
+    /// published text.
     pub(super) fn moved_text(
         &self,
         ids: (&DocumentId, &DocumentId),
@@ -230,8 +236,9 @@ impl Transaction<'_> {
     }
 }
 
-/// Refuses stewards by whom no change of them could be approved; gives the scopes at which nothing
-/// could be approved.
+/// Refuses stewards who could never approve a change of `stewards.yaml`.
+///
+/// Returns the scopes at which nothing could be approved.
 pub(super) fn check_reviewers(id: &DocumentId, text: &str) -> Result<Vec<Stuck>, ReviewError> {
     match id.governance() {
         Some(GovernanceFile::Stewards) => {

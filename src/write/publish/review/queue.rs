@@ -1,4 +1,5 @@
-//! What awaits a decision, as it follows from the histories of the [`candidates`](super::candidates).
+//! The submissions and emergency retirements that await a decision, read from the histories of
+//! the [`candidates`](super::candidates).
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -24,61 +25,63 @@ use crate::values::model::id::DocumentId;
 use crate::values::model::number::Version;
 use crate::values::model::principal::{Principal, PrincipalKey};
 
-/// A submission that an approval does not publish yet, or a retirement that is ratified.
+/// A submission that needs more approvals, or a retirement that is ratified.
 #[derive(Clone, Debug)]
 pub struct Awaited {
     /// The artifact.
     pub id: DocumentId,
-    /// Whether this approval is recorded of it.
+    /// True if this approval is recorded for it.
     pub is_new: bool,
-    /// How many approved it, with this one.
+    /// Number of approvals, including this one.
     pub found: usize,
-    /// How many have to; 0 where it is ratified.
+    /// Number of approvals that are required; 0 if the retirement is ratified.
     pub required: u32,
-    /// The set that it belongs to.
+    /// Name of the set that contains it.
     pub change: Option<String>,
 }
 
 impl Awaited {
-    /// A retirement that is ratified.
+    /// Creates the value of a retirement that is ratified.
     pub(super) fn ratified(track: &Track) -> Self {
         Self { id: track.id().clone(), is_new: true, found: 1, required: 0, change: None }
     }
 }
 
-/// What awaits a decision in a vault.
+/// The pending work of a vault.
 #[derive(Debug)]
 pub struct Queue {
     /// The rules in force.
     pub rules: Rules,
     /// Each artifact with a submission, or an emergency retirement, in byte order of the ids.
     pub waiting: Vec<Waiting>,
-    /// The artifacts whose last step may be a part of an interrupted one (REV-10), with its version.
+    /// The artifacts whose last step may be part of an interrupted one (REV-10), with its version.
     pub incomplete: Vec<(DocumentId, Version)>,
-    /// The artifacts whose history cannot be read, so that it is unknown whether they await a decision.
+    /// The artifacts whose history cannot be read, so that it is unknown if they await a decision.
     pub withheld: Vec<Withheld>,
 }
 
 /// One artifact that awaits a decision.
 #[derive(Debug)]
 pub struct Waiting {
-    /// Its reviews.
+    /// The reviews of the artifact.
     pub track: Track,
-    /// How many approvals are required.
+    /// Number of approvals that are required.
     pub required: u32,
-    /// Whether this principal may approve it, or ratify the retirement if nothing is submitted.
+    /// True if this principal may approve it, or ratify the retirement if no text is submitted.
     pub is_mine: bool,
-    /// Whether this principal is asked about it: they may approve it, could if it had no fault, or
-    /// submitted what has one.
+    /// True if it is listed for this principal.
+    ///
+    /// A principal is asked who may approve it, could approve it without its fault, or submitted it
+    /// with a fault.
     pub is_asked: bool,
-    /// Whether this principal may ratify the retirement in an emergency, which a submission upon it
-    /// does not end.
+    /// True if this principal may ratify the emergency retirement, which a submission does not end.
     pub may_ratify: bool,
-    /// Why what is submitted cannot be approved by any reviewer: an approval counts no more (REV-13).
+    /// The reason for which no reviewer can approve the submission: an approval is no longer
+    /// valid (REV-13).
     pub lapsed: Option<String>,
 }
 
-/// Reads what awaits a decision.
+/// Reads the pending work that the reader may see.
 ///
 /// # Errors
 /// The log or the configuration cannot be relied on, or the change logs cannot be read.
@@ -91,7 +94,9 @@ pub fn queue(
     Ok(Queue::of((rules, waits), vault, who, viewer.as_ref()))
 }
 
-/// The same for every reader: the mode ends only if nothing awaits a decision.
+/// Reads all pending work, even if the reader may not see it.
+///
+/// Review can be turned off only if there is none.
 ///
 /// # Errors
 /// As [`queue`].
@@ -101,7 +106,7 @@ pub(super) fn whole_queue(vault: &Vault, who: Option<&Principal>) -> Result<Queu
     Ok(Queue::of((rules, waits), vault, who, None))
 }
 
-/// The rules in force, what awaits a decision, and who may read it.
+/// The rules in force, the pending work, and the viewer of the head.
 type Found = (Rules, Waits, Option<Viewer>);
 
 fn found(vault: &Vault, source: &CheckpointSource) -> Result<Found, PublishError> {
@@ -112,7 +117,7 @@ fn found(vault: &Vault, source: &CheckpointSource) -> Result<Found, PublishError
 }
 
 impl Queue {
-    /// What of it awaits a decision, as far as it may be read.
+    /// Creates a queue of the pending work that the viewer may read.
     fn of(
         (rules, waits): (Rules, Waits),
         vault: &Vault,
@@ -138,7 +143,7 @@ impl Queue {
     }
 }
 
-/// By an index, so that the log is not read: none where that does not say which rules are in force.
+/// Reads the pending work by an index, without the log; `None` if that lacks the rules in force.
 fn of_index(vault: &Vault, source: &CheckpointSource) -> Result<Option<Found>, PublishError> {
     if !source.is_indexed() {
         return Ok(None);
@@ -166,7 +171,7 @@ fn of_log(vault: &Vault, source: &CheckpointSource) -> Result<Found, PublishErro
     Ok((in_force.rules(&chronicle), waits, viewer))
 }
 
-/// What is in force upon the head of a governed vault.
+/// Returns the rules in force at the head of a governed vault.
 fn governed(vault: &Vault, chronicle: &Chronicle<'_>) -> Result<BeforeEvent, PublishError> {
     let in_force = BeforeEvent::of(vault, chronicle)?;
     if !in_force.is_governed {
@@ -176,7 +181,7 @@ fn governed(vault: &Vault, chronicle: &Chronicle<'_>) -> Result<BeforeEvent, Pub
     Ok(in_force)
 }
 
-/// The rules in force upon the head; none in an ungoverned vault.
+/// Returns the rules in force at the head; `None` in an ungoverned vault.
 ///
 /// # Errors
 /// The configuration or the stewards cannot be read.
@@ -189,7 +194,7 @@ pub fn rules_in_force(
     Ok(in_force.is_governed.then(|| in_force.rules(chronicle)))
 }
 
-/// What awaits a decision of one artifact, with the other parts of its set.
+/// The pending work of one artifact, with the other parts of its set.
 #[derive(Debug)]
 pub struct About {
     /// The rules in force.
@@ -198,17 +203,17 @@ pub struct About {
     pub waiting: Waiting,
     /// The other artifacts of its set, in byte order.
     pub members: Vec<DocumentId>,
-    /// How many further ones of its set its reader may not read.
+    /// Number of further artifacts of its set that the reader may not read.
     pub hidden: usize,
-    /// Whether it has its approvals, and another part of its set has not.
+    /// True if it has its approvals, but another part of its set lacks some.
     pub waits_for_others: bool,
-    /// Why it cannot be approved by any reviewer.
+    /// The reason for which no reviewer can approve it.
     pub fault: Option<String>,
-    /// How it ended, if it does not await a decision any more.
+    /// The version that ended it, if it no longer awaits a decision.
     pub end: Option<SubmissionEnd>,
 }
 
-/// The log of a governed vault, with the rules in force and who may read it.
+/// The log of a governed vault, with the rules in force and the viewer.
 struct AtHead<'a, 'l> {
     vault: &'a Vault,
     chronicle: &'a Chronicle<'l>,
@@ -273,8 +278,9 @@ impl<'a, 'l> AtHead<'a, 'l> {
         Ok(About { rules, waiting, members, hidden, waits_for_others, fault, end: None })
     }
 
-    /// That nothing of an id awaits a decision, with what does under its name: the parts of a change, or
-    /// a move to it.
+    /// Returns the error for an id without pending work.
+    ///
+    /// Pending parts of a change of this name, and moves to this id, are named.
     fn not_submitted(&self, waits: &Waits, id: &DocumentId) -> ReviewError {
         let is_named = |track: &&Track| {
             track.pending.as_ref().is_some_and(|pending| {
@@ -321,20 +327,21 @@ impl<'a, 'l> AtHead<'a, 'l> {
     }
 }
 
-/// Reads what awaits a decision of one artifact, for a principal who may read it.
+/// Reads the pending work of one artifact, for a principal who may read it.
 ///
 /// # Errors
-/// As [`queue`]; or nothing awaits a decision, or the principal has no role there.
+/// As [`queue`]; or the artifact does not await a decision, or the principal lacks a role there.
 pub fn about(vault: &Vault, id: &DocumentId, who: &Principal) -> Result<About, PublishError> {
     let log = trusted_head::open_log(vault)?;
     AtHead::of(vault, &log.sound()?)?.about(id, who)
 }
 
-/// Reads a submission by its version, decided or not, for its submitter and for those who may edit or
-/// review its texts (REV-11).
+/// Reads a submission by its version, pending or decided.
+///
+/// The submitter may read it, and principals who may edit or review its texts (REV-11).
 ///
 /// # Errors
-/// As [`about`]; or the version is no submission.
+/// As [`about`]; or the version is not a submission.
 pub fn about_version(
     vault: &Vault,
     id: &DocumentId,
@@ -364,7 +371,7 @@ impl Waiting {
     }
 }
 
-/// Refuses a principal who may not approve or ratify what awaits a decision, with the reason.
+/// Checks that a principal may approve or ratify pending work.
 ///
 /// # Errors
 /// The reason, as a sentence.
@@ -377,12 +384,12 @@ pub fn may_decide(track: &Track, who: &Principal, rules: &Rules) -> Result<(), S
             }
             let fit = rules.require(who.as_str(), Role::Reviewer, track.awaited());
             fit.map_err(|why| why.to_string())?;
-            // The other reasons of `Track::approver` are those above.
+            // The other reasons of `Track::approver` were checked above.
             let by = pending.approvers();
             let required = rules.required(track.subjects(pending)).required;
             let is_enough = pending.change.is_none() && by.len() as u64 >= u64::from(required);
             match by.iter().any(|by| PrincipalKey::of(by) == who.key()) {
-                // One of the approvers publishes what needs no further approval (REV-8).
+                // If no further approval is needed, one of the approvers publishes (REV-8).
                 true if !is_enough => barred("approved it already"),
                 _ => Ok(()),
             }
@@ -392,18 +399,20 @@ pub fn may_decide(track: &Track, who: &Principal, rules: &Rules) -> Result<(), S
     }
 }
 
-/// Every principal who may decide about what awaits a decision: the stewards of the scopes, less those
-/// whom the rules bar.
+/// Returns the principals who may decide about pending work: the stewards of its scope who are
+/// not barred.
 pub fn reviewers(track: &Track, rules: &Rules) -> Vec<String> {
     let Some((id, text)) = track.awaited().into_iter().next() else { return Vec::new() };
-    // A reviewer has the role for each of the texts: so it is one of the first text's.
+    // A reviewer needs the role for each text, so it is enough to look at the first text's scope.
     let Some(scope) = rules.stewards.scope_of(id, &rules.tags(id, text)) else { return Vec::new() };
     let holders = rules.stewards.holders(scope).into_iter();
     let may = holders.filter(|holder| may_decide(track, holder.principal, rules).is_ok());
     may.map(|holder| holder.principal.to_string()).collect()
 }
 
-/// Refuses a principal who may not ratify a retirement in an emergency, with the reason.
+/// Checks that a principal may ratify an emergency retirement.
+///
+/// The error is the reason, as a sentence.
 fn may_ratify(
     track: &Track,
     emergency: &EmergencyRetirement,
@@ -417,29 +426,33 @@ fn may_ratify(
     fit.map_err(|why| why.to_string())
 }
 
-/// What awaits a decision, and what may be a part of an interrupted step, as the change logs and the
-/// histories that they name say.
+/// The pending work, and possible parts of interrupted steps, read from the change logs
+/// and histories.
 pub(super) struct Waits {
-    /// What awaits, in byte order of the ids.
+    /// The pending work, in byte order of the ids.
     pub(super) waiting: Vec<(DocumentId, Track)>,
-    /// What nothing is decided about.
+    /// The artifacts that cannot be decided about.
     pub(super) incomplete: Vec<Incomplete>,
     pub(super) lines: StepLines,
 }
 
-/// An artifact about which nothing is decided: no line names one of its last steps, or its history
-/// cannot be read.
+/// An artifact that cannot be decided about.
+///
+/// One of its last steps lacks a line, or its history cannot be read.
 pub(super) struct Incomplete {
     pub(super) id: DocumentId,
-    /// The set that its last submission belonged to.
+    /// Name of the set of its last submission.
     pub(super) set: Option<String>,
-    /// Its reviews with the first step that no line names, or why its history cannot be read.
+    /// Its reviews and the first step without a line, or the reason for which its history cannot
+    /// be read.
     pub(super) step: Result<(Track, Version), ChainError>,
 }
 
 impl Waits {
-    /// The first artifact whose last submission belongs to one of these sets, and which no line
-    /// names: what names the sets does not name it. Every history is looked at.
+    /// Returns the first artifact without a line whose last submission belongs to one of
+    /// these sets.
+    ///
+    /// No line names such a submission, so every history is read.
     pub(super) fn unlisted_in(&self, vault: &Vault, sets: &BTreeSet<String>) -> Option<Track> {
         let known: HashSet<&DocumentId> = self.known().collect();
         let mut found = unlisted(vault, &self.lines, |id| known.contains(id));
@@ -452,8 +465,8 @@ impl Waits {
         waiting.chain(self.incomplete.iter().map(|one| &one.id))
     }
 
-    /// Refuses an artifact whose last steps may be parts of an interrupted one, or which lines say
-    /// was decided.
+    /// Returns the reason to refuse an artifact: its last steps may be parts of an interrupted one,
+    /// or a line decides it.
     pub(super) fn unrecorded(&self, track: &Track) -> Option<ReviewError> {
         let id = || track.id().clone();
         if let Some(version) = self.lines.first_unnamed(track) {
@@ -465,19 +478,19 @@ impl Waits {
         Some(ReviewError::Decided { id: id(), version })
     }
 
-    /// The submissions that await a decision, whether or not they are whole.
+    /// Returns the pending submissions, including those without a line.
     pub(super) fn tracks(&self) -> impl Iterator<Item = &Track> {
         let incomplete = self.incomplete.iter().filter_map(|one| Some(&one.step.as_ref().ok()?.0));
         self.waiting.iter().map(|(_, track)| track).chain(incomplete.filter(|t| is_waiting(t)))
     }
 
-    /// How many others than this one await a decision.
+    /// Returns the number of other artifacts that await a decision.
     pub(super) fn others(&self, id: &DocumentId) -> usize {
         self.tracks().filter(|track| track.id() != id).count()
     }
 }
 
-/// Reads what awaits a decision.
+/// Reads the pending work.
 pub(super) fn waiting_in(vault: &Vault, maps: &Maps<'_>) -> Result<Waits, PublishError> {
     let lines = StepLines::read(vault, maps)?;
     let looked = candidates(vault, maps, &lines)?.into_par_iter().map(|id| {
@@ -508,12 +521,12 @@ fn is_waiting(track: &Track) -> bool {
     track.pending.is_some() || track.emergency.is_some()
 }
 
-/// Whether a reader may read what awaits a decision, and what is published of the artifact.
+/// Returns true if a reader may read the pending and published texts of an artifact.
 fn may_read(viewer: Option<&Viewer>, track: &Track) -> bool {
     viewer.is_none_or(|viewer| viewer.may_read_track(track))
 }
 
-/// Whether a reader may know of an artifact that has a history.
+/// Returns true if a reader may learn about an artifact with a history.
 pub(super) fn is_readable(vault: &Vault, viewer: &Viewer, id: &DocumentId) -> bool {
     let track = track_of(vault, id);
     let has_text = |track: &Track| is_waiting(track) || track.published.is_some();

@@ -1,5 +1,5 @@
-//! The lines of steps in the change log (AUDIT-19), and those that an interrupted command did not
-//! write.
+//! The lines of steps in the change log (AUDIT-19), including those that an interrupted command did
+//! not write.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,10 +20,10 @@ use crate::values::model::number::CheckpointNumber;
 use crate::values::model::timestamp::Timestamp;
 use crate::write::commit::{self, Item, Step, hint, standing};
 
-/// The versions that a step makes of each set.
+/// The versions of an event's steps, by kind of step and set.
 type BySet = BTreeMap<(Step, Option<String>), Vec<VersionRef>>;
 
-/// The change that a step is.
+/// Returns the change for a step.
 fn change_of(step: Step, versions: ReviewStep) -> Change {
     match step {
         Step::Submit => Change::Submit(versions),
@@ -34,7 +34,7 @@ fn change_of(step: Step, versions: ReviewStep) -> Change {
     }
 }
 
-/// The changes that these versions are, which a step made.
+/// Returns the changes for the versions of a step.
 pub(in super::super) fn changes_of(items: &[Item]) -> Vec<Change> {
     let mut by_step = BySet::new();
     for item in items {
@@ -55,16 +55,18 @@ pub(in super::super) fn changes_of(items: &[Item]) -> Vec<Change> {
     by_step.into_iter().map(line).collect()
 }
 
-/// The id that a submission gives to its artifact, where it proposes that.
+/// Returns the target of a move that a submission proposes.
 fn target_of(action: Option<&Action>) -> Option<String> {
     action.and_then(Action::target).map(ToString::to_string)
 }
 
-/// Records a step whose writer was interrupted after it was committed, if its line is missing. Only
-/// then the word that its writer left is withdrawn: without the line nobody would find what awaits.
+/// Records a committed step whose writer was interrupted, if its line is missing.
+///
+/// The intent record is withdrawn only afterwards: without the line the submission would not
+/// be found.
 ///
 /// # Errors
-/// It was not recorded; the next writer does it.
+/// The step was not recorded; the next writer tries again.
 pub(crate) fn catch_up(
     vault: &Vault,
     chronicle: &Chronicle<'_>,
@@ -86,8 +88,7 @@ pub(crate) fn catch_up(
     Ok(())
 }
 
-/// The versions of an interrupted step of this user that stands and whose lines are missing, which
-/// [`catch_up`] adds.
+/// Returns the versions of an interrupted step of this user that [`catch_up`] would record.
 ///
 /// # Errors
 /// A log cannot be read.
@@ -103,11 +104,12 @@ pub(crate) fn interrupted_step(
     Ok(versions.collect())
 }
 
-/// Records the events of this user whose lines are missing, with what they have beside them, and ends
-/// their intent records; returns their checkpoints.
+/// Records the events of this user whose lines are missing, and ends their intent records.
+///
+/// Lines of emergency retirements are added, too. Returns the checkpoints of the events.
 ///
 /// # Errors
-/// One was not recorded.
+/// A line could not be written.
 pub(crate) fn catch_up_event(
     vault: &Vault,
     chronicle: &Chronicle<'_>,
@@ -132,7 +134,7 @@ pub(crate) fn catch_up_event(
     Ok(recorded)
 }
 
-/// Who made the event of a checkpoint: whom the histories name as the editor of its versions.
+/// Returns the principal who made the event of a checkpoint, as the histories name them.
 fn maker_of(vault: &Vault, checkpoint: &Checkpoint) -> Option<String> {
     let mut ids = checkpoint.set.iter().map(|(id, _)| id).chain(&checkpoint.removed);
     ids.find_map(|id| {
@@ -143,15 +145,16 @@ fn maker_of(vault: &Vault, checkpoint: &Checkpoint) -> Option<String> {
     })
 }
 
-/// What an event has beside its line: that documents were retired by one reviewer. It is written
-/// first, so that an event with a line has all of its lines.
+/// Returns the additional change of an event with emergency retirements.
+///
+/// Its line is written first, so that an event with a line has all of its lines.
 pub(in super::super) fn beside(vault: &Vault, checkpoint: &Checkpoint) -> Option<Change> {
     let versions = emergencies(vault, checkpoint);
     let step = ReviewStep { versions, ..ReviewStep::default() };
     (!step.versions.is_empty()).then_some(Change::Emergency(step))
 }
 
-/// The versions by which the event of a checkpoint, the last one, retired documents in an emergency.
+/// Returns the versions that the last checkpoint retired in an emergency.
 fn emergencies(vault: &Vault, checkpoint: &Checkpoint) -> Vec<VersionRef> {
     let retired = checkpoint.removed.iter().filter(|id| id.is_document());
     let version = |id: &DocumentId| {
@@ -170,8 +173,8 @@ fn emergencies(vault: &Vault, checkpoint: &Checkpoint) -> Vec<VersionRef> {
     retired.filter_map(version).collect()
 }
 
-/// The changes that the last versions of these histories are, but for those that have a line, each with
-/// who made it.
+/// Returns the changes for the last versions of these histories that lack a line, with
+/// their makers.
 fn left_out(
     vault: &Vault,
     ids: &BTreeSet<DocumentId>,
@@ -205,7 +208,7 @@ fn left_out(
     Ok(by_step.into_iter().map(line).collect())
 }
 
-/// The step that made a version.
+/// Returns the step that made a version.
 fn step_of(kind: StepKind) -> Option<Step> {
     match kind {
         StepKind::Submitted => Some(Step::Submit),
@@ -217,7 +220,7 @@ fn step_of(kind: StepKind) -> Option<Step> {
     }
 }
 
-/// The chain hashes of the versions that a line of a step names.
+/// Returns the chain hashes of the versions in lines of steps.
 fn recorded(vault: &Vault) -> Result<BTreeSet<String>, ChangeError> {
     let mut found = BTreeSet::new();
     let logs = Logs::of_changes(vault);

@@ -1,4 +1,4 @@
-//! Proposing a text: it becomes a version that awaits a decision.
+//! Submission of texts: a text becomes a version that awaits a decision.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,22 +20,22 @@ use crate::values::model::id::{DocumentId, fold};
 use crate::values::model::layout::limit;
 use crate::values::model::principal::PrincipalKey;
 
-/// What is submitted.
+/// A request to submit texts.
 #[derive(Clone, Debug)]
 pub struct Submission<'s> {
-    /// Who, when, and with which note.
+    /// The principal, the time and the note.
     pub author: &'s Author,
-    /// Which documents.
+    /// The documents to submit.
     pub which: Which,
     /// The text of the one document, instead of that of its live file.
     pub from: Option<NewDocument>,
-    /// The set that they belong to.
+    /// Name of the set for the submissions.
     pub change: Option<&'s str>,
-    /// Whether another principal's submission is withdrawn for it.
+    /// True if a pending submission of another principal is withdrawn for it.
     pub supersede: bool,
-    /// Whether the published texts are submitted as they are, to be approved again.
+    /// True if the published texts are submitted as they are, to be approved again.
     pub renew: bool,
-    /// How.
+    /// The mode of the event.
     pub mode: Mode,
 }
 
@@ -118,7 +118,9 @@ pub fn submit_edit(
     )
 }
 impl Transaction<'_> {
-    /// Submits what follows, as parts of a set.
+    /// Begins a step that submits texts, as parts of a set if `change` names one.
+    ///
+    /// Returns the pending work.
     pub(super) fn begin_change(
         &mut self,
         change: Option<&str>,
@@ -135,7 +137,7 @@ impl Transaction<'_> {
                 pending.change.as_deref() == Some(name) && PrincipalKey::of(&pending.by) != me
             });
             if of_others.clone().next().is_some() {
-                // Whose it is, is told to those alone who may read a part of it.
+                // The submitter is revealed only if the principal may read a part of the set.
                 let viewer = self.viewer()?;
                 let known = of_others.find(|(id, _)| {
                     viewer.is_none_or(|viewer| is_readable(self.vault, viewer, id))
@@ -154,21 +156,24 @@ impl Transaction<'_> {
         Ok(waits)
     }
 
-    /// Refuses the name of a set that differs from that of a set which awaits a decision in case or
-    /// Unicode form only: people would take the two for one.
+    /// Refuses the name of a set that differs from that of a pending one in case or Unicode
+    /// form only.
+    ///
+    /// People would confuse the two.
     fn check_spelling<'p>(
         &self,
         name: &str,
         pending: impl Iterator<Item = (&'p DocumentId, &'p Pending)>,
     ) -> Result<(), PublishError> {
         let Some((_, known)) = self.alike(name, pending) else { return Ok(()) };
-        // How it is spelled is told to those alone who may read a part of it.
+        // The spelling is revealed only if the principal may read a part of the set.
         let (name, other) = (name.to_owned(), known.map(str::to_owned));
         Err(ReviewError::ChangeSpelling { name, other }.into())
     }
 
-    /// A set that awaits a decision, whose name differs from this one in case or Unicode form only; with
-    /// the name of one of which the principal may read a part.
+    /// Returns the name of a pending set that differs from this one in case or Unicode form only.
+    ///
+    /// The second name is that of such a set with a part that the principal may read, if any.
     pub(super) fn alike<'p>(
         &self,
         name: &str,
@@ -185,9 +190,10 @@ impl Transaction<'_> {
         Some((first, known))
     }
 
-    /// Refuses documents that the principal may not know of as it refuses those that do not exist. If
-    /// no live file exists, the roles for a text that is handed in decide first, so that the answer does
-    /// not depend on whether the id is taken.
+    /// Refuses documents that the principal may not know, like documents that do not exist.
+    ///
+    /// If no live file exists, the roles for a text that is handed in are checked first, so that
+    /// the answer does not depend on the existence of the id.
     pub(in crate::write::publish) fn check_editable(
         &self,
         ids: &[DocumentId],
@@ -218,7 +224,7 @@ impl Transaction<'_> {
         Ok(())
     }
 
-    /// The other parts of the sets of which submissions of others are replaced.
+    /// Returns the other parts of the sets in which submissions of others are replaced.
     fn replaced(&self, waits: &Waits, ids: &[DocumentId]) -> Vec<DocumentId> {
         let me = self.author.principal.key();
         let is_of_others = |track: &&Track| {
@@ -233,7 +239,7 @@ impl Transaction<'_> {
         tracks.map(Track::id).filter(|id| !ids.contains(id)).cloned().collect()
     }
 
-    /// Withdraws the other parts of sets of which a part is replaced, in the same step.
+    /// Withdraws the other parts of sets in which a part is replaced, in the same step.
     fn withdraw_rest(
         &self,
         waits: &Waits,
@@ -246,7 +252,8 @@ impl Transaction<'_> {
         let reason = format!("superseded by {}", self.author.principal);
         for id in replaced {
             let reviewed = self.reviewed(id)?;
-            // A part of a step that may be undone is not withdrawn: an editor submits upon it, too.
+            // A part of an incomplete step is not withdrawn: an editor submits to that
+            // document, too.
             if waits.unrecorded(&reviewed.track).is_some() {
                 continue;
             }
