@@ -1,5 +1,5 @@
-//! The one way in which sets of stable codes are declared: a word, what belongs to it, and a
-//! sentence that says what it means, which `spec/` repeats and a test compares.
+//! Declares sets of stable codes: a word, a value that goes with it, and a sentence with its
+//! meaning. `spec/` repeats the sentence, and a test compares the two.
 
 mod remedies;
 
@@ -16,10 +16,10 @@ macro_rules! codes {
         }
 
         impl Code {
-            /// Every code, in the order of the specification.
+            /// All codes, in the order of the specification.
             pub const ALL: &'static [Self] = &[$(Self::$variant),*];
 
-            /// The stable word.
+            /// Returns the stable word.
             pub fn as_str(self) -> &'static str {
                 match self { $(Self::$variant => $code,)* }
             }
@@ -29,7 +29,7 @@ macro_rules! codes {
                 match self { $(Self::$variant => $of,)* }
             }
 
-            /// What it means, in one sentence.
+            /// Returns the meaning, in one sentence.
             pub fn meaning(self) -> &'static str {
                 match self { $(Self::$variant => $meaning,)* }
             }
@@ -72,7 +72,7 @@ macro_rules! words {
     )+};
 }
 
-/// Writes values into reports as the words that their `as_str` returns. Their schema is that of a text.
+/// Serializes values as the words that `as_str` returns, with the schema of a string.
 macro_rules! serialize_as_words {
     ($($name:ty),+) => {$(
         impl serde::Serialize for $name {
@@ -100,19 +100,19 @@ macro_rules! serialize_as_words {
 
 pub(crate) use {serialize_as_words, words};
 
-/// A code of a problem: of a document, a pack, a selector or a URI.
+/// A code of a problem of a document, a pack, a selector or a URI.
 #[derive(Clone, Copy, Debug)]
 pub struct Meaning {
     /// The stable word.
     pub code: &'static str,
-    /// What has the problem.
+    /// Kind of object that has the problem, such as "a document".
     pub of: &'static str,
-    /// What it means, in one sentence.
+    /// Meaning of the code, in one sentence.
     pub meaning: &'static str,
 }
 
-/// What to do about a failure or a problem with this code, in a governed vault or another; a finding
-/// says it itself.
+/// Returns the remedy for a failure or a problem with this code, in a governed or an ungoverned
+/// vault; `None` for a finding, which has a remedy of its own.
 pub fn remedy(code: &str, is_governed: bool) -> Option<&'static str> {
     let find = |remedies: &'static [(&str, &'static str)]| {
         let found = remedies.binary_search_by(|(known, _)| (*known).cmp(code)).ok()?;
@@ -122,7 +122,7 @@ pub fn remedy(code: &str, is_governed: bool) -> Option<&'static str> {
     governed.or_else(|| find(remedies::REMEDIES))
 }
 
-/// Every code of a problem, in the order of the specification.
+/// Returns all codes of problems, in the order of the specification.
 pub fn problems() -> impl Iterator<Item = Meaning> {
     PROBLEMS.iter().map(|(code, of, meaning)| Meaning { code, of, meaning })
 }
@@ -148,18 +148,18 @@ const PROBLEMS: &[(&str, &str, &str)] = &[
     ("instruction-file", "a document or its history", "Coding agents load a file of this name as instructions. This is a warning, and over MCP refuses a new document."),
     ("looks-like-diff", "a document or its history", "The text of a governance file begins like a diff from its previous version."),
     ("misplaced", "a document or its history", "No document can have this path: the layout, a rule of git or another vault leaves it out."),
-    ("name-windows", "a document or its history", "Windows cannot hold the name. This is a warning."),
+    ("name-windows", "a document or its history", "Windows does not allow the name. This is a warning."),
     ("not-a-document", "a document or its history", "A governance file is not moved, and is retired by deleting it."),
     ("not-a-file", "a document or its history", "The path is not a regular file."),
     ("not-published", "a document or its history", "The document is not published."),
     ("approval-due", "a document or its history", "The approval of the published text is older than `review.max_age` of stewards.yaml. This is a warning."),
-    ("scope-stuck", "a document or its history", "What is submitted at a scope of stewards.yaml cannot be approved by enough reviewers. This is a warning."),
+    ("scope-stuck", "a document or its history", "A scope of stewards.yaml has too few reviewers to approve a submission. This is a warning."),
     ("stale", "a document or its history", "The file was edited from another version than the published one."),
     ("symbolic-link", "a document or its history", "Symbolic links are not followed."),
-    ("too-large", "a document or its history", "The text is larger than 16 MiB, or what awaits a decision would have more than 64 MiB together."),
+    ("too-large", "a document or its history", "The text is larger than 16 MiB, or all texts that await a decision would exceed 64 MiB."),
     ("two-marks", "a document or its history", "The text begins with two byte order marks (U+FEFF)."),
     ("unpublished-changes", "a document or its history", "The live file differs from the published text."),
-    ("unreadable", "a document or its history", "The file, or the rules of what git ignores, cannot be read."),
+    ("unreadable", "a document or its history", "The file, or a `.gitignore` that applies to it, cannot be read."),
     ("uri-taken", "a document or its history", "No URI can name the document. This is a warning."),
     ("not-utf8", "a document", "The file is not UTF-8."),
     ("frontmatter-unclosed", "a document", "No line closes the frontmatter."),
@@ -175,23 +175,23 @@ const PROBLEMS: &[(&str, &str, &str)] = &[
     ("source-invalid", "a document", "The `source` mapping of a source node is missing or invalid."),
     ("type-unknown", "a document", "The type is not a word, or differs by one slip from a type that has a meaning. The document is read as `document`. This is a warning."),
     ("tag-grammar", "a document", "A tag has characters that tags cannot have. This is a warning."),
-    ("field-foreign", "a document", "A field has a value that ctx does not use, or reads as another. This is a warning."),
+    ("field-foreign", "a document", "A field has a value that ctx ignores, or reads as another value. This is a warning."),
     ("date-invalid", "a document", "The end of validity, such as `valid_until`, is not a date. This is a warning."),
     ("expired", "a document", "The end of validity, such as `valid_until`, has passed. This is a warning."),
-    ("not-for-use", "a document", "A field such as `status: rejected` says that the text is not to be used. This is a warning."),
+    ("not-for-use", "a document", "A field such as `status: rejected` marks the text as not for use. This is a warning."),
     ("source-ignored", "a document", "A `source` mapping has no effect without `type: source`. This is a warning."),
     ("server-unknown", "a document", "The configuration does not declare the server."),
-    ("git-filtered", "a document", "The file contains what a filter of git stores in the place of the text: a pointer of Git LFS or git-annex, or a file that git-crypt or transcrypt encrypted."),
+    ("git-filtered", "a document", "The file contains data that a git filter stores in place of the text: a pointer of Git LFS or git-annex, or a file that git-crypt or transcrypt encrypted."),
     ("conflict-markers", "a document", "A merge left its conflict markers in the text; inside of a block of code this is a warning."),
     ("hidden-character", "a document", "The text has a character that a page does not show. This is a warning."),
     ("hidden-comment", "a document", "The text has a comment of HTML or MDX. This is a warning."),
     ("comment-unclosed", "a document", "No `%%` ends a comment, so that the rest of the text is not served. This is a warning."),
-    ("placeholder", "a document", "A place that a template was to fill is not filled. This is a warning."),
+    ("placeholder", "a document", "A placeholder of a template was not replaced. This is a warning."),
     ("link-broken", "the links of a document", "The target of a link is neither a live nor a published document. This is a warning."),
     ("link-anchor", "the links of a document", "The target of a link has no such section. This is a warning."),
     ("link-ambiguous", "the links of a document", "A name in a link fits several documents. This is a warning."),
     ("image-missing", "the links of a document", "The file of an image is neither in the vault nor in its git repository. This is a warning."),
-    ("links-truncated", "the links of a document", "The text has more links, or is longer, than what is read. This is a warning."),
+    ("links-truncated", "the links of a document", "The text exceeds the limits for reading links. This is a warning."),
     ("config", "a governance file", "A key of the configuration is unknown, or its value is invalid."),
     ("governance-yaml", "a governance file", "A pack is unreadable or not valid YAML. This is a warning."),
     ("pack-key", "a governance file", "A pack has an unknown key. This is a warning."),
@@ -208,10 +208,10 @@ const PROBLEMS: &[(&str, &str, &str)] = &[
     ("pack-twice", "a governance file", "Two packs have the same id. This is a warning."),
     ("stewards-yaml", "a governance file", "`stewards.yaml` is not valid YAML."),
     ("stewards-key", "a governance file", "`stewards.yaml` has an unknown key."),
-    ("stewards-value", "a governance file", "A value in `stewards.yaml` is missing or of another kind than its key has."),
-    ("stewards-role", "a governance file", "A role in `stewards.yaml` is none of `viewer`, `editor` and `reviewer`."),
+    ("stewards-value", "a governance file", "A value in `stewards.yaml` is missing or of the wrong kind."),
+    ("stewards-role", "a governance file", "A role in `stewards.yaml` is not `viewer`, `editor` or `reviewer`."),
     ("stewards-principal", "a governance file", "A text in `stewards.yaml` cannot name a principal."),
-    ("stewards-scope", "a governance file", "A key in `stewards.yaml` is no folder, tag or id, or one that only the stewards of the vault decide about."),
+    ("stewards-scope", "a governance file", "A key in `stewards.yaml` is not a folder, tag or id, or names a file that only the stewards of the vault decide about."),
     ("stewards-twice", "a governance file", "`stewards.yaml` has a scope, or a principal at one place, twice."),
     ("stewards-group", "a governance file", "`stewards.yaml` names a group that it does not define."),
     ("stewards-limit", "a governance file", "`stewards.yaml` is larger than 1 MiB, or has more than 10,000 entries."),
@@ -233,7 +233,7 @@ const PROBLEMS: &[(&str, &str, &str)] = &[
     ("uri-scheme", "a URI", "The URI does not begin with `contextnest://`."),
     ("uri-too-long", "a URI", "The URI is longer than 8192 bytes."),
     ("uri-empty", "a URI", "The URI names the root of the vault."),
-    ("uri-character", "a URI", "The URI has a character that no URI has, literal or encoded."),
+    ("uri-character", "a URI", "The URI has a character that URIs cannot contain, literal or encoded."),
     ("uri-percent", "a URI", "A `%` is not followed by two hexadecimal digits."),
     ("uri-not-utf8", "a URI", "The encoded bytes are not UTF-8."),
     ("uri-empty-segment", "a URI", "A segment of the path is empty."),
@@ -244,7 +244,7 @@ const PROBLEMS: &[(&str, &str, &str)] = &[
     ("uri-anchor", "a URI", "A `#` is not followed by the name of a section."),
     ("uri-tag", "a URI", "`tag/` is not followed by one tag."),
     ("uri-query", "a URI", "`search/` is not followed by one query."),
-    ("uri-staged", "a URI", "It names a staged entry, which is no document."),
+    ("uri-staged", "a URI", "The URI names a staged entry, which is not a document."),
     ("uri-id", "a URI", "The path is not a valid id."),
 ];
 
@@ -260,7 +260,7 @@ mod tests {
             assert_ne!(remedy(code, false), Some(*governed), "{code}");
             assert_eq!(remedy(code, true), Some(*governed), "{code}");
         }
-        // What these say of `ctx publish` is right there too.
+        // `ctx publish` is correct in these remedies, even in a governed vault.
         let both = ["governed", "not-governed", "unknown-checkpoint"];
         for (code, text) in remedies::REMEDIES {
             let is_other = text.contains("`ctx publish") && !both.contains(code);

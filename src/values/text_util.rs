@@ -1,22 +1,21 @@
-//! Words in messages: the nearest known word, and counts.
+//! Helpers for messages: the nearest known word, counts, and escaped texts.
 
 use std::borrow::Cow;
 
 use crate::values::model::visible::shown;
 
-/// The most steps that the searches of one command for nearest names take together: one for each
+/// Maximum number of steps of all searches for nearest names in one command: one step for each
 /// candidate, and one for each pair of characters that is compared (SEL-32).
 const MAX_NEAR_STEPS: usize = 1 << 28;
 
-/// The beginning of a text: at most so many bytes of it, and no part of a character.
+/// Returns the beginning of a text: at most `most` bytes, without a partial character.
 pub(crate) fn beginning(text: &str, most: usize) -> &str {
     let most = most.min(text.len());
     let end = (0..=most).rev().find(|end| text.is_char_boundary(*end)).unwrap_or_default();
     &text[..end]
 }
 
-/// Returns the candidate at the smallest edit distance from `found`, if it is near enough to be
-/// meant.
+/// Returns the candidate at the smallest edit distance from `found`; `None` if none is near enough.
 pub(crate) fn nearest<'a>(
     found: &str,
     candidates: impl IntoIterator<Item = &'a str>,
@@ -24,8 +23,8 @@ pub(crate) fn nearest<'a>(
     Nearest { left: usize::MAX }.find(found, candidates)
 }
 
-/// Returns the word that `found` differs from by one slip: a character more, fewer, other, or two that
-/// changed places. Another case of a word is meant.
+/// Returns the word that differs from `found` by one slip: one character more, fewer or different,
+/// or two that changed places. A difference only in case is not a slip.
 pub(crate) fn misspelled<'a>(
     found: &str,
     words: impl IntoIterator<Item = &'a str>,
@@ -36,9 +35,9 @@ pub(crate) fn misspelled<'a>(
     words.into_iter().find(is_slip)
 }
 
-/// The name, of several parts with a separator between them, that is meant by `found`: one with the
-/// same last part, or else the nearest whole, or, for a name of a single part, one whose last part
-/// is the nearest.
+/// Returns the name that `found` probably means, where names have several parts with a separator
+/// between them. The first match decides: a name with the same last part, the nearest name, or, if
+/// `found` has one part, a name whose last part is the nearest.
 pub(crate) fn nearest_name<'a>(
     found: &str,
     names: impl IntoIterator<Item = &'a str>,
@@ -57,9 +56,8 @@ pub(crate) fn nearest_name<'a>(
     })
 }
 
-/// Looks for nearest names, many times in one command. The work of all searches is counted, and
-/// once it reaches the limit there are no more suggestions: an attacker decides how many unknown
-/// and how many known names there are.
+/// Searches for nearest names with a common limit for one command. Beyond the limit there are no
+/// more suggestions, because an attacker controls how many unknown and known names there are.
 #[derive(Debug)]
 pub(crate) struct Nearest {
     left: usize,
@@ -72,7 +70,7 @@ impl Default for Nearest {
 }
 
 impl Nearest {
-    /// As [`nearest`]; nothing where the limit leaves a candidate unseen.
+    /// Works like [`nearest`]; returns `None` if the limit ends the search early.
     pub(crate) fn find<'a>(
         &mut self,
         found: &str,
@@ -86,7 +84,7 @@ impl Nearest {
         let limit = (found.chars().count() / 3).clamp(1, 3);
         let mut best: Option<(usize, &str)> = None;
         for candidate in candidates {
-            // Lower case changes the number of bytes by a factor of three at most.
+            // Lower case increases the number of bytes at most threefold.
             let is_near = candidate.len() <= 12 * (length + limit);
             let lower = if is_near { candidate.to_lowercase() } else { String::new() };
             let compared = lower.chars().count();
@@ -105,13 +103,13 @@ impl Nearest {
     }
 }
 
-/// Returns a text as one argument of a shell, whatever it holds: users paste commands with ids.
+/// Returns a text as one quoted argument of a shell, because users paste commands with ids.
 pub(crate) fn argument(text: &str) -> Cow<'_, str> {
-    // No argument of a process holds NUL, and no shell can write one.
+    // Arguments of a process cannot contain NUL, and no shell can write it.
     shlex::try_quote(text).unwrap_or(Cow::Borrowed("''"))
 }
 
-/// `1 document`, `2 documents`, `2 histories`.
+/// Returns a count with its noun: `1 document`, `2 documents`, `2 histories`.
 pub(crate) fn count(n: usize, noun: &str) -> String {
     match n {
         1 => format!("1 {noun}"),
@@ -121,7 +119,8 @@ pub(crate) fn count(n: usize, noun: &str) -> String {
     }
 }
 
-/// Text in a page: no character of it is markup, steers a terminal, or is invisible.
+/// Returns a text escaped for HTML, without invisible characters and without characters that steer
+/// a terminal.
 pub(crate) fn html(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in shown(text).chars() {
@@ -143,7 +142,7 @@ mod tests {
 
     use super::*;
 
-    /// The textbook table, every cell of it.
+    /// Computes the distance with the whole textbook table.
     fn distance(a: &str, b: &str) -> usize {
         let b: Vec<char> = b.to_lowercase().chars().collect();
         let mut row: Vec<usize> = (0..=b.len()).collect();
@@ -161,7 +160,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_nearest_word_is_that_of_the_whole_table(
+        fn nearest_word_equals_that_of_the_textbook_algorithm(
             found in "[a-cİΣé]{0,9}", words in prop::collection::vec("[a-cA-CİΣé]{0,12}", 0..8)
         ) {
             let limit = (found.chars().count() / 3).clamp(1, 3);
@@ -172,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn searches_for_names_end_at_the_limit_together() {
+    fn nearest_name_searches_share_one_limit() {
         let known: Vec<String> = (0..100_000).map(|n| format!("tag-{n:06}")).collect();
         let mut search = Nearest::default();
         let mut find = || search.find("tag-09999x", known.iter().map(String::as_str));

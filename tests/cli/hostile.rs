@@ -343,7 +343,7 @@ fn odd_arguments_are_answered() {
     })
     .collect();
     assert_snapshot!(report.join("\n"), @r#"
-    "": 2 error[id-invalid]: an id is not empty
+    "": 2 error[id-invalid]: an id cannot be empty
     "/": 2 error[usage]: `/` is outside of the vault
     "..": 2 error[usage]: `..` is outside of the vault
     "nodes/": 2 error[usage]: `nodes/` is a folder, but a document is expected

@@ -29,19 +29,19 @@ fn publish_all_leaves_out_names_with_invisible_characters_and_names_the_code_poi
       new  .context/config.yaml  v1
       new  CONTEXT.md            v1
       new  nodes/ok              v1
-      left out: nodes/a\u{2800}b.md (an id holds no invisible character, but `nodes/a\u{2800}b` has U+2800 (blank braille pattern) at character 8; the id without such characters is `nodes/ab`)
-      left out: nodes/❤️\u{fe0f}.md (an id holds no invisible character, but `nodes/❤️\u{fe0f}` has U+FE0F (variation selector) at character 9; the id without such characters is `nodes/❤`)
-      left out: nodes/🔥\u{200d}💻.md (an id holds no invisible character, but `nodes/🔥\u{200d}💻` has U+200D (zero width joiner) at character 8; the id without such characters is `nodes/🔥💻`)
+      left out: nodes/a\u{2800}b.md (ids cannot contain invisible characters, but `nodes/a\u{2800}b` has U+2800 (blank braille pattern) at character 8; the id without such characters is `nodes/ab`)
+      left out: nodes/❤️\u{fe0f}.md (ids cannot contain invisible characters, but `nodes/❤️\u{fe0f}` has U+FE0F (variation selector) at character 9; the id without such characters is `nodes/❤`)
+      left out: nodes/🔥\u{200d}💻.md (ids cannot contain invisible characters, but `nodes/🔥\u{200d}💻` has U+200D (zero width joiner) at character 8; the id without such characters is `nodes/🔥💻`)
     -- stderr
     ");
     assert_snapshot!(place.ctx("validate").whole(), @r"
     exit: 0
     -- stdout
-    warning[id-invalid]: nodes/a\u{2800}b.md: an id holds no invisible character, but `nodes/a\u{2800}b` has U+2800 (blank braille pattern) at character 8
+    warning[id-invalid]: nodes/a\u{2800}b.md: ids cannot contain invisible characters, but `nodes/a\u{2800}b` has U+2800 (blank braille pattern) at character 8
       hint: the id without such characters is `nodes/ab`
-    warning[id-invalid]: nodes/❤️\u{fe0f}.md: an id holds no invisible character, but `nodes/❤️\u{fe0f}` has U+FE0F (variation selector) at character 9
+    warning[id-invalid]: nodes/❤️\u{fe0f}.md: ids cannot contain invisible characters, but `nodes/❤️\u{fe0f}` has U+FE0F (variation selector) at character 9
       hint: the id without such characters is `nodes/❤`
-    warning[id-invalid]: nodes/🔥\u{200d}💻.md: an id holds no invisible character, but `nodes/🔥\u{200d}💻` has U+200D (zero width joiner) at character 8
+    warning[id-invalid]: nodes/🔥\u{200d}💻.md: ids cannot contain invisible characters, but `nodes/🔥\u{200d}💻` has U+200D (zero width joiner) at character 8
       hint: the id without such characters is `nodes/🔥💻`
     4 documents checked: 0 errors, 3 warnings
     -- stderr
@@ -54,11 +54,11 @@ fn publish_all_leaves_out_names_with_invisible_characters_and_names_the_code_poi
 
     Left out, not documents (next: ctx validate):
       nodes/a\u{2800}b.md
-          an id holds no invisible character, but `nodes/a\u{2800}b` has U+2800 (blank braille pattern) at character 8
+          ids cannot contain invisible characters, but `nodes/a\u{2800}b` has U+2800 (blank braille pattern) at character 8
       nodes/❤️\u{fe0f}.md
-          an id holds no invisible character, but `nodes/❤️\u{fe0f}` has U+FE0F (variation selector) at character 9
+          ids cannot contain invisible characters, but `nodes/❤️\u{fe0f}` has U+FE0F (variation selector) at character 9
       nodes/🔥\u{200d}💻.md
-          an id holds no invisible character, but `nodes/🔥\u{200d}💻` has U+200D (zero width joiner) at character 8
+          ids cannot contain invisible characters, but `nodes/🔥\u{200d}💻` has U+200D (zero width joiner) at character 8
     Nothing to publish
     -- stderr
     ");
@@ -116,7 +116,7 @@ fn every_verb_that_makes_a_name_refuses_an_invisible_character() {
     exit: 2
     -- stdout
     -- stderr
-    error[no-principal]: a principal holds no invisible character, but `ana\u{2800}` has U+2800 (blank braille pattern) at character 4
+    error[no-principal]: a principal cannot contain invisible characters, but `ana\u{2800}` has U+2800 (blank braille pattern) at character 4
     hint: pass `--as ana`
     "#);
     let new = Place::new();
@@ -145,7 +145,7 @@ fn a_name_with_an_invisible_character_is_reported_with_its_place() {
       hint: without it the tag is `secret`
     warning[pack-value]: packs/p.yml:1: a pack's id holds no invisible character, but `p\u{200b}q` has U+200B (zero width space) at character 2
       hint: without it the id is `pq`
-    error[id-invalid]: packs/p\u{ad}q.yml: an id holds no invisible character, but `packs/p\u{ad}q.yml` has U+00AD (soft hyphen) at character 8
+    error[id-invalid]: packs/p\u{ad}q.yml: ids cannot contain invisible characters, but `packs/p\u{ad}q.yml` has U+00AD (soft hyphen) at character 8
       hint: the id without such characters is `packs/pq.yml`
     1 document checked: 1 error, 3 warnings
     -- stderr
@@ -158,7 +158,7 @@ fn a_name_with_an_invisible_character_is_reported_with_its_place() {
       new  CONTEXT.md            v1
       new  nodes/a               v1
       new  packs/p.yml           v1
-      left out: packs/p\u{ad}q.yml (an id holds no invisible character, but `packs/p\u{ad}q.yml` has U+00AD (soft hyphen) at character 8; the id without such characters is `packs/pq.yml`)
+      left out: packs/p\u{ad}q.yml (ids cannot contain invisible characters, but `packs/p\u{ad}q.yml` has U+00AD (soft hyphen) at character 8; the id without such characters is `packs/pq.yml`)
     -- stderr
     warning[config]: .context/config.yaml, line 2: the name in `name` has the invisible U+00AD (soft hyphen) at character 3 (fix the line; spec/vault.md lists the keys)
     warning[tag-grammar]: nodes/a, line 2: tag `secret\u{2800}` selects nothing: it has the invisible U+2800 (blank braille pattern) at character 7 (without it the tag is `secret`)
@@ -173,7 +173,7 @@ fn a_name_with_an_invisible_character_is_reported_with_its_place() {
       head: checkpoint 1, sha256:b7a96c43934a753d2481599d6b6a7eb4be4eb695fce9e50c79f3c727a17c10b5
 
     Notes:
-      [policy-unsealed] packs/p\u{ad}q.yml: no checkpoint holds it, and none can: an id holds no invisible character, but `packs/p\u{ad}q.yml` has U+00AD (soft hyphen) at character 8
+      [policy-unsealed] packs/p\u{ad}q.yml: no checkpoint holds it, and none can: ids cannot contain invisible characters, but `packs/p\u{ad}q.yml` has U+00AD (soft hyphen) at character 8
           in packs/p\u{ad}q.yml
     -- stderr
     "#);

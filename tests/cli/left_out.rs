@@ -32,7 +32,7 @@ fn publish_all_publishes_the_rest_of_odd_files() {
       left out: nodes/é.md (the letters of the name are decomposed (Unicode NFD); rename the file to the composed form `nodes/é` (NFC), which looks the same)
       left out: nodes/link.md (a symbolic link, which is not followed)
       left out: nodes/shared (a symbolic link to a folder, which is not followed)
-      left out: packs/p\u{ad}.yml (an id holds no invisible character, but `packs/p\u{ad}.yml` has U+00AD (soft hyphen) at character 8; the id without such characters is `packs/p.yml`)
+      left out: packs/p\u{ad}.yml (ids cannot contain invisible characters, but `packs/p\u{ad}.yml` has U+00AD (soft hyphen) at character 8; the id without such characters is `packs/p.yml`)
       left out: packs/q.yml (a symbolic link, which is not followed)
       left out: CONTEXT.md (a symbolic link, which is not followed)
     -- stderr

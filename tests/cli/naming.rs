@@ -51,7 +51,7 @@ fn no_command_makes_an_id_that_is_the_path_of_another_document() {
         "submit contextnest://nodes/b.md --from draft.txt",
     ] {
         let refused = place.ctx(line).exits(2);
-        let said = "error[id-invalid]: a new id does not end in `.md`: the path `nodes/b.md` is that of another document";
+        let said = "error[id-invalid]: a new id cannot end in `.md`: the path `nodes/b.md` is that of another document";
         assert!(refused.stderr.contains(said), "{line}: {}", refused.whole());
     }
     place.remove("draft.txt");

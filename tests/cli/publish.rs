@@ -247,7 +247,7 @@ fn a_principal_that_would_blur_the_chain_is_refused() {
     exit: 2
     -- stdout
     -- stderr
-    error[no-principal]: a principal holds no `:` and no control character, but found `:`
+    error[no-principal]: a principal cannot contain `:` or control characters, but found `:`
     ");
 }
 

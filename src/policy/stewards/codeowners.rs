@@ -356,7 +356,7 @@ mod tests {
         15 [Legal] lee@x: sections of GitLab are not mapped
         16 !/nodes/q/ a@x: it is a pattern, but scopes are paths
         17 folder nodes/hr/old/: line 18 comes later and matches the same paths
-        19 /nodes/v/ a:b@x: `a:b@x`: a principal holds no `:` and no control character, but found `:`
+        19 /nodes/v/ a:b@x: `a:b@x`: a principal cannot contain `:` or control characters, but found `:`
         ");
     }
 

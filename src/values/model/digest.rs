@@ -10,13 +10,13 @@ use sha2::{Digest as _, Sha256};
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Digest([u8; 32]);
 
-/// Why a text is no digest of ours.
+/// An error in the spelling of a digest.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DigestError {
-    /// Another algorithm is named, or none.
+    /// The prefix is not `sha256:`.
     #[error("expected `sha256:`, but found `{}`", .0.escape_debug())]
     UnknownAlgorithm(String),
-    /// Not 64 lower-case hexadecimal digits.
+    /// The rest is not 64 lower-case hexadecimal digits.
     #[error("expected 64 lower-case hexadecimal digits after `sha256:`")]
     Malformed,
 }
@@ -24,8 +24,8 @@ pub enum DigestError {
 const PREFIX: &str = "sha256:";
 const HEX: &[u8; 16] = b"0123456789abcdef";
 
-/// The value of each byte as a digit; [`NO_DIGIT`] where it is none. A checkpoint log is digests
-/// for the most part, so that how one is read is how fast a log is.
+/// Value of each byte as a hexadecimal digit, or [`NO_DIGIT`]. A checkpoint log consists mostly of
+/// digests, so its reading time depends on this table.
 const VALUES: [u8; 256] = {
     let mut values = [NO_DIGIT; 256];
     let mut value = 0;
@@ -40,8 +40,8 @@ const NO_DIGIT: u8 = 0xff;
 /// Number of digests that this process computed, and number of their bytes.
 static COMPUTED: [AtomicU64; 2] = [const { AtomicU64::new(0) }; 2];
 
-/// Returns how many digests this process has computed, and of how many bytes, for tests that compare
-/// what two calls cost. A release build does not count.
+/// Returns how many digests this process has computed, and over how many bytes. Tests use it to
+/// compare the cost of two calls. A release build does not count.
 #[doc(hidden)]
 pub fn computed() -> [u64; 2] {
     COMPUTED.each_ref().map(|count| count.load(Ordering::Relaxed))
@@ -55,26 +55,26 @@ fn count(digests: u64, bytes: usize) {
 }
 
 impl Digest {
-    /// The length of the spelling in bytes.
+    /// Length of the spelling in bytes.
     pub const TEXT_LENGTH: usize = PREFIX.len() + 64;
 
-    /// The digest of some bytes.
+    /// Returns the digest of the bytes.
     pub fn of(bytes: &[u8]) -> Self {
         count(1, bytes.len());
         Self(Sha256::digest(bytes).into())
     }
 
-    /// The digest that these bytes are.
+    /// Makes a digest from its 32 bytes.
     pub(crate) fn from_bytes(bytes: [u8; 32]) -> Self {
         Self(bytes)
     }
 
-    /// Its bytes.
+    /// Returns the 32 bytes.
     pub(crate) fn bytes(&self) -> &[u8; 32] {
         &self.0
     }
 
-    /// The digest of what is written, however many pieces it comes in.
+    /// Returns the digest of all bytes that `write` puts into the hasher, in any number of pieces.
     pub(crate) fn of_written(write: impl FnOnce(&mut Hasher)) -> Self {
         let mut hasher = Hasher { sha: Sha256::new(), pending: Vec::with_capacity(PENDING) };
         write(&mut hasher);
@@ -83,7 +83,7 @@ impl Digest {
         Self(hasher.sha.finalize().into())
     }
 
-    /// Writes the spelling.
+    /// Writes the spelling to `out`.
     pub(crate) fn write_to(&self, out: &mut impl Sink) {
         let mut digits = [0; 64];
         for (pair, byte) in digits.chunks_exact_mut(2).zip(self.0) {
@@ -94,21 +94,21 @@ impl Digest {
         out.put(&digits);
     }
 
-    /// The digits alone.
+    /// Returns the 64 digits without the prefix.
     pub(crate) fn hex(&self) -> String {
         self.to_string()[PREFIX.len()..].to_owned()
     }
 
-    /// The first twelve digits, for people; never parsed back.
+    /// Returns the first twelve digits, for display. They are never parsed again.
     pub fn short(&self) -> String {
         self.hex()[..12].to_owned()
     }
 }
 
-/// Where canonical bytes go: into a buffer, into a hash, or against bytes that are there already.
-/// The maps of a checkpoint are megabytes in small pieces, which no caller needs in one place.
+/// A destination of canonical bytes: a buffer, a hash, or a comparison with existing bytes. The
+/// maps of a checkpoint are megabytes in small pieces, which no caller needs in one place.
 pub trait Sink {
-    /// Takes the next bytes.
+    /// Appends the next bytes.
     fn put(&mut self, bytes: &[u8]);
 }
 
@@ -118,10 +118,10 @@ impl Sink for Vec<u8> {
     }
 }
 
-/// A digest in the making.
+/// A digest that is being computed.
 pub struct Hasher {
     sha: Sha256,
-    /// Small pieces are gathered: hashing has a price for each call.
+    /// Small pieces that are not hashed yet, because each call of the hash function has a cost.
     pending: Vec<u8>,
 }
 
@@ -175,7 +175,7 @@ impl FromStr for Digest {
             all |= high | low;
             *byte = high << 4 | low;
         }
-        // Values are below 16; one byte that is no digit sets the bits above.
+        // Digits have values below 16; a byte that is not a digit sets higher bits.
         if all < 16 { Ok(Self(digest)) } else { Err(DigestError::Malformed) }
     }
 }
@@ -208,7 +208,7 @@ mod tests {
             assert_eq!(text.parse::<Digest>(), Err(DigestError::Malformed));
         }
         assert!("sha512:00".parse::<Digest>().is_err());
-        // Not one digit of a pair, and neither.
+        // One digit of a pair is invalid, then both.
         for pair in ["g3", "eg", "gg", "\u{e9}"] {
             let text = empty.replacen("e3", pair, 1);
             assert_eq!(text.parse::<Digest>(), Err(DigestError::Malformed), "{pair}");

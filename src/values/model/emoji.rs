@@ -4,10 +4,10 @@
 use std::borrow::Cow;
 use std::sync::LazyLock;
 
-/// The code points that are invisible outside of these sequences.
+/// Code points that are invisible outside of these sequences.
 const JOINERS: [char; 2] = ['\u{fe0f}', '\u{200d}'];
 
-/// The sequences in byte order.
+/// All sequences, in byte order.
 static SEQUENCES: LazyLock<Vec<String>> = LazyLock::new(|| {
     let lines = include_str!("../../../spec/emoji-sequences.txt").lines();
     let code_point = |hex| u32::from_str_radix(hex, 16).ok().and_then(char::from_u32);
@@ -21,13 +21,13 @@ static SEQUENCES: LazyLock<Vec<String>> = LazyLock::new(|| {
 /// Maximum number of code points in a sequence.
 const LONGEST: usize = 10;
 
-/// Returns whether a text may contain a sequence.
+/// Returns true if a text may contain a sequence.
 pub(crate) fn has_joiner(text: &str) -> bool {
     text.contains(JOINERS)
 }
 
 /// Returns the length in bytes of the longest sequence at the beginning of a text; 0 if there is
-/// none.
+/// no sequence.
 pub(crate) fn sequence_at(text: &str) -> usize {
     let Some(first) = text.chars().next() else { return 0 };
     let from =
@@ -41,7 +41,7 @@ pub(crate) fn sequence_at(text: &str) -> usize {
     ends.filter(is_sequence).last().unwrap_or_default()
 }
 
-/// Returns what two colliding names differ in.
+/// Returns the kind of difference between two colliding names.
 pub(crate) fn difference(a: &str, b: &str) -> &'static str {
     match without_joiners(a) == without_joiners(b) {
         true => "invisible characters of emoji (U+FE0F, U+200D)",

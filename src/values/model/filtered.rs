@@ -1,18 +1,18 @@
-//! Bytes that a filter of git stores in the place of a text (`spec/document.md`, DOC-53): a clone
-//! without the program, or without its key, has them in the working copy.
+//! Bytes that a git filter stores in place of a text (`spec/document.md`, DOC-53). They are in the
+//! working copy of a clone that lacks the program or its key.
 
-/// A form of such bytes.
+/// A form of such bytes, with the command that restores the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Filtered {
-    /// How they begin.
+    /// First bytes of the form.
     begin: &'static [u8],
-    /// The file that has this form.
+    /// Description of the file, as "a pointer of Git LFS".
     pub file: &'static str,
-    /// The command that writes the text into the file, with its effect.
+    /// Command that writes the text into the file, with its effect.
     pub remedy: &'static str,
 }
 
-/// Each form that is recognised.
+/// All forms that are recognised.
 static ALL: [Filtered; 4] = [
     Filtered {
         begin: b"version https://git-lfs.github.com/spec/v",
@@ -36,7 +36,7 @@ static ALL: [Filtered; 4] = [
     },
 ];
 
-/// Returns the form of the bytes of a file; `None` if they are not of a filter.
+/// Returns the form of the bytes of a file; `None` if no filter wrote them.
 pub(crate) fn filtered(bytes: &[u8]) -> Option<&'static Filtered> {
     ALL.iter().find(|one| bytes.starts_with(one.begin))
 }

@@ -16,16 +16,17 @@ pub enum GovernanceFile {
     Pack,
 }
 
-/// What is so of one governance file, and not of every other.
+/// The properties that distinguish one governance file from the others.
 struct Row {
     file: GovernanceFile,
-    /// Where it is; `None` of a pack, of which a vault has many.
+    /// Path of the file; `None` for packs, because a vault can have many.
     path: Option<&'static str>,
-    /// Whether it says which rules are in force (REV-1). Only the stewards of the vault decide about it.
+    /// True if the file decides which rules are in force (REV-1). Only the stewards of the vault
+    /// decide about it.
     is_rule: bool,
-    /// Whether a governed vault keeps it (REV-3).
+    /// True if a governed vault never retires the file (REV-3).
     is_kept: bool,
-    /// Whether it is read as a Markdown document: agents do not read its comments.
+    /// True if the file is read as a Markdown document: agents do not read its comments.
     is_markdown: bool,
 }
 
@@ -60,7 +61,7 @@ const TABLE: [Row; 4] = [
     },
 ];
 
-/// The paths of the governance files that have one place each; packs have none.
+/// Returns the paths of the governance files that have a fixed path, which excludes packs.
 pub fn paths() -> impl Iterator<Item = &'static str> {
     TABLE.iter().filter_map(|row| row.path)
 }
@@ -72,39 +73,41 @@ fn row(id: &str) -> Option<&'static Row> {
     })
 }
 
-/// Whether a path is that of a pack: a file `packs/NAME.yml`.
+/// Returns true if a path is that of a pack: a file `packs/NAME.yml`.
 fn is_pack(id: &str) -> bool {
     let name = id.strip_prefix("packs/");
     name.is_some_and(|name| name.ends_with(".yml") && !name.contains('/'))
 }
 
 impl DocumentId {
-    /// The governance file that this names; `None` of a document.
+    /// Returns the governance file with this id; `None` for a document.
     pub fn governance(&self) -> Option<GovernanceFile> {
         row(self.as_str()).map(|row| row.file)
     }
 
-    /// The files that say which rules are in force: the configuration, and the stewards (REV-1).
+    /// Returns the files that decide which rules are in force: the configuration and
+    /// `stewards.yaml` (REV-1).
     pub fn rules() -> [Self; 2] {
         [Self::config(), Self::stewards()]
     }
 
-    /// The files that a governed vault keeps: they decide how it has documents read, and by whom (REV-3).
+    /// Returns the files that a governed vault never retires: they decide how documents are read,
+    /// and by whom (REV-3).
     pub fn kept() -> [Self; 3] {
         [Self::config(), Self::stewards(), Self::instructions()]
     }
 
-    /// Returns true if this file says which rules are in force.
+    /// Returns true if this file decides which rules are in force.
     pub fn is_rule(&self) -> bool {
         row(self.as_str()).is_some_and(|row| row.is_rule)
     }
 
-    /// Returns true if a governed vault keeps this file: it is never retired (REV-3).
+    /// Returns true if a governed vault never retires this file (REV-3).
     pub fn is_kept(&self) -> bool {
         row(self.as_str()).is_some_and(|row| row.is_kept)
     }
 
-    /// Returns true if this is read as a Markdown document: a document, or the instructions.
+    /// Returns true if this is read as a Markdown document: a document or the instructions.
     pub fn is_markdown(&self) -> bool {
         row(self.as_str()).is_none_or(|row| row.is_markdown)
     }
@@ -115,7 +118,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_rules_and_the_kept_files_are_the_rows_that_say_so() {
+    fn rules_and_kept_files_follow_from_the_table() {
         let paths = TABLE.iter().filter(|row| row.is_rule).map(|row| row.path.unwrap_or_default());
         let rules = DocumentId::rules();
         assert!(rules.iter().map(DocumentId::as_str).eq(paths));

@@ -1,4 +1,4 @@
-//! Advice that goes with an error, a finding or a problem: what to do next.
+//! Advice that accompanies an error, a finding or a problem: the next step.
 //!
 //! A hint names the operations of the product, not the words of one front end. The command line
 //! turns a call into a command to type, another front end into the name of a tool or a link.
@@ -10,11 +10,11 @@ pub use super::verb::Verb;
 /// One call of an operation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Call {
-    /// The operation.
+    /// Operation to call.
     pub verb: Verb,
-    /// Its arguments; each may hold any character.
+    /// Arguments; each may contain any character.
     pub arguments: Vec<Argument>,
-    /// A file that takes the output as a patch.
+    /// File to which the output is applied as a patch.
     pub patches: Option<String>,
 }
 
@@ -28,26 +28,26 @@ pub enum Argument {
 }
 
 impl Call {
-    /// A call without arguments.
+    /// Makes a call without arguments.
     pub fn new(verb: Verb) -> Self {
         Self { verb, arguments: Vec::new(), patches: None }
     }
 
-    /// The same call with one more value.
+    /// Adds a value.
     #[must_use]
     pub fn value(mut self, value: impl Into<String>) -> Self {
         self.arguments.push(Argument::Value(value.into()));
         self
     }
 
-    /// The same call, its output applied as a patch to a file.
+    /// Sets the file to which the output is applied as a patch.
     #[must_use]
     pub fn patching(mut self, path: impl Into<String>) -> Self {
         self.patches = Some(path.into());
         self
     }
 
-    /// The same call with an option or a placeholder.
+    /// Adds an option or a placeholder.
     #[must_use]
     pub fn word(mut self, word: &'static str) -> Self {
         self.arguments.push(Argument::Word(word));
@@ -61,7 +61,7 @@ impl From<Verb> for Call {
     }
 }
 
-/// Advice: a text in which each `{}` stands for a call.
+/// Advice: a text in which each `{}` is replaced by a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hint {
     text: Cow<'static, str>,
@@ -69,12 +69,12 @@ pub struct Hint {
 }
 
 impl Hint {
-    /// Advice that names one call, where the text has `{}`.
+    /// Makes advice that names one call, at the `{}` of the text.
     pub fn call(text: &'static str, call: impl Into<Call>) -> Self {
         Self { text: Cow::Borrowed(text), calls: vec![call.into()] }
     }
 
-    /// Advice that names several calls, in the order of their `{}`.
+    /// Makes advice that names several calls, in the order of their `{}`.
     pub fn calls(
         text: impl Into<Cow<'static, str>>,
         calls: impl IntoIterator<Item = Call>,
@@ -82,19 +82,19 @@ impl Hint {
         Self { text: text.into(), calls: calls.into_iter().collect() }
     }
 
-    /// Its text, in which `{}` stands for a call.
+    /// Returns the text, in which each `{}` is replaced by a call.
     #[cfg(feature = "mcp")]
     pub(crate) fn text(&self) -> &str {
         &self.text
     }
 
-    /// The same with another text.
+    /// Returns the advice with another text.
     #[cfg(feature = "mcp")]
     pub(crate) fn told(self, change: impl FnOnce(&str) -> String) -> Self {
         Self { text: Cow::Owned(change(&self.text)), calls: self.calls }
     }
 
-    /// The values of its calls of an operation.
+    /// Returns the values that this advice passes to calls of an operation.
     pub(crate) fn values_of(&self, verb: Verb) -> impl Iterator<Item = &str> {
         let calls = self.calls.iter().filter(move |call| call.verb == verb);
         calls.flat_map(|call| &call.arguments).filter_map(|argument| match argument {
@@ -103,7 +103,7 @@ impl Hint {
         })
     }
 
-    /// The advice with each call as `spell` spells it.
+    /// Returns the advice as text, with each call as `spell` spells it.
     pub fn render(&self, spell: impl Fn(&Call) -> String) -> String {
         if self.calls.is_empty() {
             return self.text.clone().into_owned();
@@ -114,7 +114,8 @@ impl Hint {
             let call = if n > 0 { calls.next() } else { None };
             let spelled = call.map(&spell).unwrap_or_default();
             out.push_str(&spelled);
-            // Where a front end submits what it would publish, the words follow.
+            // If a front end spells a publication as a submission, the verb of the sentence
+            // changes too.
             let is_submitted = call.is_some_and(|call| call.verb == Verb::Publish)
                 && spelled.contains(Verb::Submit.as_str());
             match part.strip_prefix(" publishes").filter(|_| is_submitted) {
@@ -126,14 +127,14 @@ impl Hint {
     }
 }
 
-/// Advice that names no call; `{}` in it is text.
+/// Advice without a call; `{}` in it is plain text.
 impl From<&'static str> for Hint {
     fn from(text: &'static str) -> Self {
         Self { text: Cow::Borrowed(text), calls: Vec::new() }
     }
 }
 
-/// Advice that names no call; `{}` in it is text.
+/// Advice without a call; `{}` in it is plain text.
 impl From<String> for Hint {
     fn from(text: String) -> Self {
         Self { text: Cow::Owned(text), calls: Vec::new() }
@@ -145,7 +146,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn calls_stand_where_the_text_says() {
+    fn hint_renders_calls_in_place_of_braces() {
         let spell = |call: &Call| format!("<{} {}>", call.verb.as_str(), call.arguments.len());
         let both = [Call::new(Verb::Diff).value("a {}").word("live"), Verb::Publish.into()];
         let hint = Hint::calls("see {}, then run {}.", both);

@@ -1,7 +1,8 @@
 //! The name of a governed artifact: a document, or one of the governance files.
 //!
-//! A document's id is its path without `.md`, and with any other ending; a governance file's id is
-//! its path with extension (`spec/vault.md`, section 2). Ids are NFC, so that one name has one spelling.
+//! The id of a document is its path without `.md`, or with any other ending. The id of a governance
+//! file is its path with the ending (`spec/vault.md`, section 2). Ids are NFC, so that one name has
+//! one spelling.
 
 use std::borrow::Borrow;
 use std::fmt;
@@ -16,15 +17,15 @@ use crate::values::model::layout;
 use crate::values::model::number::Version;
 use crate::values::model::visible::{Invisible, without_invisible};
 
-/// The longest id in bytes.
+/// Maximum length of an id in bytes.
 pub const MAX_ID_BYTES: usize = 512;
 
-/// The id of a document or governance file. Its text is shared: a log, the state that follows from
-/// it and an answer hold the same ids.
+/// The id of a document or governance file. The text is shared, because a log, the state computed
+/// from it and an answer contain the same ids.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct DocumentId(Arc<str>);
 
-/// What an id names.
+/// The kind of artifact that an id names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// A Markdown document with frontmatter.
@@ -33,39 +34,39 @@ pub enum Kind {
     Governance,
 }
 
-/// Which rule of ids a text breaks.
+/// A rule of ids that a text breaks.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum IdError {
-    /// Nothing.
-    #[error("an id is not empty")]
+    /// The text is empty.
+    #[error("an id cannot be empty")]
     Empty,
-    /// More than 512 bytes.
+    /// The text has more than 512 bytes.
     #[error("an id has at most 512 bytes, but this one has {0}")]
     TooLong(usize),
-    /// A control character, or a backslash.
+    /// The text contains a control character or a backslash.
     #[error("ids cannot contain `{}`", escaped(*.0))]
     Character(char),
-    /// `a//b`, `/a`, `a/`, `.` or `..`.
+    /// A part is not a name, as in `a//b`, `/a`, `a/`, `.` or `..`.
     #[error("an id is a path of names: `{}` is not a name", .0.escape_debug())]
     Segment(String),
-    /// Decomposed characters, as some systems write file names.
+    /// The text contains decomposed characters, as some systems write file names.
     #[error("the letters of the name are decomposed (Unicode NFD); rename the file to the composed form `{}` (NFC), which looks the same", .0.escape_debug())]
     NotNfc(String),
-    /// A document whose id looks like a governance file's, or whose file is never a document.
+    /// The id of a document looks like that of a governance file, or its file is never a document.
     #[error("`{}` is reserved for a file that is not a document", .0.escape_debug())]
     Reserved(String),
-    /// A file `a.mdx.md`: its id would be that of the file `a.mdx`.
-    #[error("`{}` is the id of the file of that name, not of one that ends in `.md` too", .0.escape_debug())]
+    /// The file is named `a.mdx.md`: its id would be that of the file `a.mdx`.
+    #[error("`{}` is the id of the file with exactly that name; remove the ending `.md`", .0.escape_debug())]
     Ending(String),
-    /// A new id that is the path of another document's file.
-    #[error("a new id does not end in `.md`: the path `{}` is that of another document", .0.escape_debug())]
+    /// A new id is the path of another document's file.
+    #[error("a new id cannot end in `.md`: the path `{}` is that of another document", .0.escape_debug())]
     Path(String),
-    /// A character that is invisible, or that turns the direction of the line.
-    #[error("an id holds no invisible character, but `{id}` has {found}")]
+    /// The text contains a character that is invisible or changes the direction of the line.
+    #[error("ids cannot contain invisible characters, but `{id}` has {found}")]
     Invisible {
-        /// The text.
+        /// Text of the id.
         id: String,
-        /// The first such character.
+        /// First such character.
         found: Invisible,
     },
 }
@@ -76,7 +77,7 @@ fn escaped(found: char) -> String {
 }
 
 impl IdError {
-    /// How to mend the name of a file.
+    /// Returns advice on how to rename the file.
     pub fn hint(&self) -> String {
         let plain = match self {
             Self::Invisible { id, .. } => Some(without_invisible(id)),
@@ -89,19 +90,19 @@ impl IdError {
     }
 }
 
-/// The folder of an id, without a final `/`; none for an id at the root.
+/// Returns the folder of an id, without a final `/`; `None` for an id at the root.
 pub(crate) fn folder_of(id: &str) -> Option<&str> {
     id.rsplit_once('/').map(|(folder, _)| folder)
 }
 
 impl DocumentId {
-    /// The id as text.
+    /// Returns the id as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// The id of something that a command makes: none that ends like the path of another document's file.
-    /// A file that is there already may have such an id (`a.md.md`).
+    /// Parses the id of an artifact that a command creates, which cannot end like the path of
+    /// another document's file. An existing file may have such an id (`a.md.md`).
     ///
     /// # Errors
     /// The rule of ids that the text breaks.
@@ -113,7 +114,7 @@ impl DocumentId {
         }
     }
 
-    /// The id of a governance file with this path.
+    /// Parses the path of a governance file.
     ///
     /// # Errors
     /// The rule of ids that the path breaks.
@@ -122,8 +123,8 @@ impl DocumentId {
         id.unfit().map_or(Ok(id), Err)
     }
 
-    /// The id of the document in this file (a `/`-separated path in the vault with an ending of
-    /// Markdown).
+    /// Returns the id of the document in a file, whose path in the vault is separated by `/` and
+    /// has an ending of Markdown.
     ///
     /// # Errors
     /// The rule of ids that the path breaks.
@@ -139,7 +140,7 @@ impl DocumentId {
         }
     }
 
-    /// What this names. Only the text decides.
+    /// Returns the kind of artifact; only the text of the id decides.
     pub fn kind(&self) -> Kind {
         match self.governance() {
             Some(_) => Kind::Governance,
@@ -147,51 +148,52 @@ impl DocumentId {
         }
     }
 
-    /// The id of the configuration.
+    /// Returns the id of the configuration.
     pub fn config() -> Self {
         Self(layout::CONFIG.into())
     }
 
-    /// The id of the assignments of stewards.
+    /// Returns the id of `stewards.yaml`.
     pub fn stewards() -> Self {
         Self(layout::STEWARDS.into())
     }
 
-    /// The id of the instructions for agents.
+    /// Returns the id of the instructions for agents.
     pub fn instructions() -> Self {
         Self(layout::CONTEXT.into())
     }
 
-    /// Whether this names a pack.
+    /// Returns true if this is the id of a pack.
     pub fn is_pack(&self) -> bool {
         self.governance() == Some(GovernanceFile::Pack)
     }
 
-    /// Whether this names a chain of lines, which has no history: maps of checkpoints bind it by the
-    /// number and the hash of a line. It is the change log of a writer (AUDIT-25), or a staging chain
-    /// (STAGE-21).
+    /// Returns true if this names a hash chain of lines instead of a history. Checkpoint maps bind
+    /// it by the number and the hash of a line. It is the change log of a writer (AUDIT-25) or a
+    /// staging chain (STAGE-21).
     pub fn is_chain(&self) -> bool {
         let is_change_log = below(&self.0, layout::AUDIT_DIR).is_some_and(is_file_of_writer);
         is_change_log || self.is_staging_chain()
     }
 
-    /// Whether this names a staging chain.
+    /// Returns true if this names a staging chain.
     pub fn is_staging_chain(&self) -> bool {
         source_of_chain(&self.0).is_some()
     }
 
-    /// The source of the staging chain that this names.
+    /// Returns the source of the staging chain that this names; `None` for other ids.
     pub fn source_of_chain(&self) -> Option<Self> {
         source_of_chain(&self.0)?.parse().ok()
     }
 
-    /// Whether this names a document.
+    /// Returns true if this is the id of a document.
     pub fn is_document(&self) -> bool {
         self.kind() == Kind::Document
     }
 
-    /// Why no artifact can have this id, whatever a log says (`spec/vault.md`, VAULT-10 and
-    /// VAULT-20). Names that end as governance files do are kept for those of later versions.
+    /// Returns the reason why no artifact can have this id, even if a log contains it
+    /// (`spec/vault.md`, VAULT-10 and VAULT-20). Names that end like governance files are reserved
+    /// for later versions.
     pub fn unfit(&self) -> Option<IdError> {
         if let Some(found) = Invisible::first_in_name(&self.0) {
             return Some(IdError::Invisible { id: self.to_string(), found });
@@ -214,7 +216,7 @@ impl DocumentId {
         }
     }
 
-    /// Path of the folder that holds the history.
+    /// Path of the folder with the history.
     pub fn history_dir(&self) -> String {
         match self.0.rsplit_once('/') {
             Some((folder, name)) => format!("{folder}/{}/{name}", layout::VERSIONS),
@@ -232,15 +234,15 @@ impl DocumentId {
         format!("{}/v{version}.md", self.history_dir())
     }
 
-    /// Path of version `n` as diff, where a history keeps its diffs outside.
+    /// Path of version `n` as a diff, for a history whose diffs are separate files.
     pub fn diff_path(&self, version: Version) -> String {
         format!("{}/v{version}.diff", self.history_dir())
     }
 
-    /// The id whose history is in this folder, for a path `<dir>/.versions/<name>`.
+    /// Returns the id whose history is in this folder, `<dir>/.versions/<name>`.
     ///
     /// # Errors
-    /// The folder's name makes no id.
+    /// The name of the folder is not a valid id.
     pub fn of_history_dir(path: &str) -> Result<Self, IdError> {
         let (above, name) = path.rsplit_once('/').unwrap_or(("", path));
         match above.strip_suffix(layout::VERSIONS) {
@@ -249,13 +251,13 @@ impl DocumentId {
         }
     }
 
-    /// The spelling under which ids must differ from one another: see [`fold`].
+    /// Returns the spelling in which ids must differ from one another: see [`fold`].
     pub fn folded(&self) -> String {
         fold(&self.0)
     }
 
-    /// The spellings that no other artifact may have (`spec/vault.md`, VAULT-14): its own, and for
-    /// `a.MD` that of `a`, whose file `a.md` is the same to some file systems.
+    /// Returns the spellings that no other artifact may have (`spec/vault.md`, VAULT-14): its own,
+    /// and for `a.MD` that of `a`, because some file systems do not distinguish `a.MD` and `a.md`.
     pub fn claims(&self) -> impl Iterator<Item = String> {
         let folded = self.folded();
         let stem = folded.strip_suffix(layout::ENDING).map(str::to_owned);
@@ -263,14 +265,14 @@ impl DocumentId {
         std::iter::once(folded).chain(stem)
     }
 
-    /// The spellings that the id and the folders above it take, each with its name.
+    /// Returns the spellings that the id and the folders above it occupy, each with its name.
     pub(crate) fn claims_with_folders(&self) -> impl Iterator<Item = (String, &str)> {
         let own = self.claims().map(|claim| (claim, self.as_str()));
         own.chain(self.with_folders().skip(1).map(|name| (fold(name), name)))
     }
 
-    /// The name of this id, or of a folder above it, and that of the other id which some file
-    /// systems do not distinguish from it.
+    /// Returns the name of this id, or of a folder above it, and the name in the other id that some
+    /// file systems do not distinguish from it.
     pub(crate) fn collision_with<'i>(&'i self, other: &'i Self) -> Option<(&'i str, &'i str)> {
         let of_other: Vec<(String, &str)> = other.claims_with_folders().collect();
         self.claims_with_folders().find_map(|(claim, name)| {
@@ -279,15 +281,16 @@ impl DocumentId {
         })
     }
 
-    /// The id and the folders above it, the longest first.
+    /// Returns the id and the folders above it, the longest first.
     pub fn with_folders(&self) -> impl Iterator<Item = &str> {
         let whole: &str = &self.0;
         std::iter::successors(Some(whole), |name| name.rsplit_once('/').map(|(above, _)| above))
     }
 }
 
-/// What a file system or a person that does not tell cases apart makes of a name: NFC of its case
-/// folding, without the invisible characters of emoji (`spec/vault.md`, VAULT-14).
+/// Returns the form of a name that is the same for every name that a file system or a reader may
+/// confuse with it: NFC of the case folding, without the invisible characters of emoji
+/// (`spec/vault.md`, VAULT-14).
 pub fn fold(name: &str) -> String {
     fold_case(&without_joiners(name))
 }
@@ -300,19 +303,19 @@ pub(crate) fn fold_case(name: &str) -> String {
     caseless::default_case_fold_str(name).nfc().collect()
 }
 
-/// What a path has after a folder.
+/// Returns the part of a path after a folder; `None` if the path is not in it.
 fn below<'p>(path: &'p str, folder: &str) -> Option<&'p str> {
     path.strip_prefix(folder)?.strip_prefix('/')
 }
 
-/// Whether a file name is that of the first lines of a writer (AUDIT-1).
+/// Returns true if a file name is that of a writer's first file (AUDIT-1).
 fn is_file_of_writer(name: &str) -> bool {
     let is_digit = |b: u8| b.is_ascii_digit() || (b'a'..=b'f').contains(&b);
     let writer = name.strip_suffix(".jsonl");
     writer.is_some_and(|writer| writer.len() == 32 && writer.bytes().all(is_digit))
 }
 
-/// The id of the source of the staging chain with this path (STAGE-1).
+/// Returns the id of the source of the staging chain with this path (STAGE-1).
 fn source_of_chain(path: &str) -> Option<&str> {
     let (source, name) = below(path, layout::STAGING_CHAINS)?.rsplit_once('/')?;
     is_file_of_writer(name).then_some(source)
@@ -325,13 +328,13 @@ impl FromStr for DocumentId {
         if text.is_empty() {
             return Err(IdError::Empty);
         }
-        // The path of a chain is longer than the id of its source, which has at most these.
+        // The path of a chain is longer than the id of its source, to which the limit applies.
         if text.len() > MAX_ID_BYTES
             && source_of_chain(text).is_none_or(|source| source.len() > MAX_ID_BYTES)
         {
             return Err(IdError::TooLong(text.len()));
         }
-        // Bytes are looked at first: hardly any id has a character that needs more.
+        // Bytes are checked first: hardly any id has a character that needs more.
         let plain = text.bytes().all(|b| matches!(b, b' '..=b'~') && b != b'\\');
         if !plain && let Some(c) = text.chars().find(|c| c.is_control() || *c == '\\') {
             return Err(IdError::Character(c));
@@ -391,7 +394,7 @@ mod tests {
     }
 
     #[test]
-    fn names_that_two_systems_would_read_differently_are_refused() {
+    fn ids_that_systems_read_differently_are_refused() {
         for text in ["", "/a", "a/", "a//b", "a/../b", ".", "a\\b", "a\nb", "e\u{301}"] {
             assert!(text.parse::<DocumentId>().is_err(), "{text:?}");
         }
@@ -405,7 +408,7 @@ mod tests {
     }
 
     #[test]
-    fn chains_are_what_their_paths_say() {
+    fn chains_are_recognized_by_their_paths() {
         let writer = "0123456789abcdef0123456789abcdef";
         let is = |path: &str| {
             let id: DocumentId = path.parse().unwrap();
@@ -427,7 +430,7 @@ mod tests {
         ] {
             assert_eq!(is(&path), (false, false), "{path}");
         }
-        // A source with the longest id has a chain.
+        // A source with the longest possible id has a chain.
         assert_eq!(is(&chain(&"x".repeat(512))), (true, true));
         assert!(chain(&"x".repeat(513)).parse::<DocumentId>().is_err());
         assert!(chain("a//b").parse::<DocumentId>().is_err());
@@ -454,7 +457,7 @@ mod tests {
     }
 
     #[test]
-    fn folding_joins_what_a_file_system_may_join() {
+    fn folding_equates_names_that_file_systems_may_equate() {
         let fold = |s: &str| s.parse::<DocumentId>().unwrap().folded();
         assert_eq!(fold("Nodes/ÉTÉ"), fold("nodes/été"));
         assert_eq!(fold("straße"), fold("STRASSE"));

@@ -1,4 +1,4 @@
-//! Every file name of a vault, stated once (`spec/vault.md`, section 1).
+//! All file names of a vault (`spec/vault.md`, section 1).
 
 use std::borrow::Cow;
 
@@ -6,61 +6,61 @@ use super::id::fold;
 
 /// Vault identity and instructions for agents.
 pub const CONTEXT: &str = "CONTEXT.md";
-/// The graph of the published documents, derived.
+/// Derived graph of the published documents.
 pub const CONTEXT_YAML: &str = "context.yaml";
-/// Stewardship assignments.
+/// Assignments of stewards.
 pub const STEWARDS: &str = "stewards.yaml";
 /// Folder of configuration and local state.
 pub const CONTEXT_DIR: &str = ".context";
-/// Configuration.
+/// Configuration of the vault.
 pub const CONFIG: &str = ".context/config.yaml";
-/// The change logs, one file or more of each writer.
+/// Folder of the change logs, with one or more files for each writer.
 pub const AUDIT_DIR: &str = ".context/audit";
-/// The logs of accesses that are kept in the vault.
+/// Folder of the access logs that are kept in the vault.
 pub const ACCESS_DIR: &str = ".context/audit/access";
-/// Keeps local state out of git.
+/// File that keeps local state out of git.
 pub const CONTEXT_GITIGNORE: &str = ".context/.gitignore";
-/// What it says.
+/// Content of that file.
 pub const CONTEXT_GITIGNORE_TEXT: &str = "local/\n";
-/// Lock file and hints; nothing that anyone believes.
+/// Folder of the lock file and of hints. No command trusts its content.
 pub const LOCAL_DIR: &str = ".context/local";
-/// A word about what a writer is about to touch.
+/// Hint of what a writer is about to change.
 pub const HINT: &str = ".context/local/event";
-/// What an interrupted writer left behind, in numbered folders.
+/// Numbered folders with uncommitted files of interrupted commands.
 pub const RECOVERED: &str = ".context/local/recovered";
-/// The lock that writers hold.
+/// File that writers lock.
 pub const LOCK: &str = ".context/local/lock";
-/// Name of a file that says how git converts the files in its folder and below.
+/// Name of a file with the git attributes of its folder and the folders below.
 pub const GITATTRIBUTES: &str = ".gitattributes";
-/// Knowledge documents.
+/// Folder of knowledge documents.
 pub const NODES: &str = "nodes";
-/// Source nodes.
+/// Folder of source nodes.
 pub const SOURCES: &str = "sources";
-/// Context packs.
+/// Folder of packs.
 pub const PACKS: &str = "packs";
 /// Extension of a pack.
 pub const PACK_EXTENSION: &str = "yml";
-/// Name of the folder that holds the histories of the files beside it.
+/// Name of the folder with the histories of the files next to it.
 pub const VERSIONS: &str = ".versions";
-/// A history inside the folder of its document.
+/// File of a history, inside the folder of its document.
 pub const HISTORY: &str = "history.yaml";
-/// Checkpoint log of vaults that `ctx` made.
+/// Checkpoint log of vaults that `ctx` created.
 pub const DELTA_LOG: &str = ".versions/checkpoints.jsonl";
-/// Checkpoint log of vaults that the reference implementation made.
+/// Checkpoint log of vaults that the reference implementation created.
 pub const FULL_LOG: &str = ".versions/context_history.yaml";
-/// Files beside the log in which the reference implementation keeps records of its own.
+/// Files next to the log that contain other records of the reference implementation.
 pub(crate) const FOREIGN_FILES: [&str; 2] =
     [".versions/chain_events.yaml", ".versions/context_latest.yaml"];
 
 /// Names in the vault's root that are never documents.
 pub const NEVER_DOCUMENTS: [&str; 4] = [CONTEXT, "CLAUDE.md", "AGENTS.md", "GEMINI.md"];
-/// The introduction to a folder of files; in the root a document only if the configuration says so.
+/// File that introduces a folder. In the root it is a document only if the configuration says so.
 pub const README: &str = "README.md";
-/// A generated folder index, never a document in any folder.
+/// Generated index of a folder, never a document in any folder.
 pub const INDEX: &str = "INDEX.md";
 
-/// Names of files that coding agents load as instructions, in whichever folder they are; with `*`, the
-/// ends of such names (VAULT-67).
+/// Names of files that coding agents load as instructions, in every folder; a name after `*` is the
+/// end of such names (VAULT-67).
 pub const INSTRUCTIONS: [&str; 17] = [
     "AGENTS.md",
     "AGENTS.override.md",
@@ -81,8 +81,8 @@ pub const INSTRUCTIONS: [&str; 17] = [
     ".goosehints",
 ];
 
-/// Whether coding agents load a file of this path as instructions, in any folder and in any case, also
-/// with an ending of Markdown in the place of its own.
+/// Returns true if coding agents load a file with this path as instructions: in any folder, in any
+/// case, and even with another ending of Markdown.
 pub fn is_instructions(path: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or_default();
     let name = fold(&with_plain_ending(name));
@@ -96,25 +96,25 @@ pub fn is_instructions(path: &str) -> bool {
     INSTRUCTIONS.iter().any(is_it)
 }
 
-/// Obsidian's setting of the folder with templates.
+/// File in which Obsidian records the folder of templates.
 pub const TEMPLATES: &str = ".obsidian/templates.json";
 
-/// Whether a file of this path is never a document, in whichever layout (`spec/vault.md`,
-/// VAULT-20).
+/// Returns true if a file with this path is never a document, in any layout
+/// (`spec/vault.md`, VAULT-20).
 pub fn is_never_document(path: &str) -> bool {
-    // Of `CLAUDE.mdx` the name is reserved too.
+    // The name of `CLAUDE.mdx` is reserved too.
     let path = &*with_plain_ending(path);
     path.split('/').any(|name| name.starts_with('.') || name == "node_modules")
         || path.rsplit('/').next() == Some(INDEX)
         || NEVER_DOCUMENTS.contains(&path)
 }
 
-/// Whether this is the root's `README.md`, or one with another ending of Markdown.
+/// Returns true for the root's `README.md`, even with another ending of Markdown.
 pub fn is_readme(path: &str) -> bool {
     with_plain_ending(path) == README
 }
 
-/// A path with `.md` in the place of another ending of Markdown.
+/// Returns a path with `.md` in place of another ending of Markdown.
 fn with_plain_ending(path: &str) -> Cow<'_, str> {
     match markdown_ending(path).filter(|ending| *ending != ENDING) {
         Some(ending) => format!("{}{ENDING}", &path[..path.len() - ending.len()]).into(),
@@ -122,33 +122,34 @@ fn with_plain_ending(path: &str) -> Cow<'_, str> {
     }
 }
 
-/// The ending of documents whose ids are without it.
+/// Ending of Markdown that ids of documents omit.
 pub const ENDING: &str = ".md";
 
-/// The endings of Markdown, in any case.
+/// Endings of Markdown, which are matched in any case.
 const ENDINGS: [&str; 3] = [ENDING, ".markdown", ".mdx"];
 
-/// The ending of Markdown that a file name has, as it is written.
+/// Returns the ending of Markdown that a file name has, as it is written.
 fn markdown_ending(name: &str) -> Option<&str> {
     let ending = &name[name.rfind('.')?..];
     ENDINGS.iter().any(|known| known.eq_ignore_ascii_case(ending)).then_some(ending)
 }
 
-/// Whether a file name has an ending of Markdown.
+/// Returns true if a file name has an ending of Markdown.
 pub fn is_markdown(name: &str) -> bool {
     markdown_ending(name).is_some()
 }
 
-/// Whether the id of a document keeps the ending of its file, which is `.mdx`, `.MD` or the like;
-/// asked of a path or of an id.
+/// Returns true if the id of a document keeps the ending of its file, such as `.mdx` or `.MD`. The
+/// argument is a path or an id.
 pub fn keeps_ending(path: &str) -> bool {
     markdown_ending(path).is_some_and(|ending| ending != ENDING)
 }
 
-/// What stands between the name of a log that was replaced and its number, beside the new one.
+/// Text between the name of a replaced log and its number. The file is next to the new log.
 pub const REPLACED: &str = ".replaced-";
 
-/// Whether a file in the folder of a history is named as the text or the diff of a version is.
+/// Returns true if a file in the folder of a history is named like the text or the diff of
+/// a version.
 pub fn is_version_file(name: &str) -> bool {
     let number = name
         .strip_prefix('v')
@@ -156,8 +157,8 @@ pub fn is_version_file(name: &str) -> bool {
     number.is_some_and(|number| !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit()))
 }
 
-/// Returns true for the path of a file of the record: a log, a history with its texts, or staged
-/// contents. Settings of git are not part of it.
+/// Returns true for the path of a recorded file: a log, a history with its texts, or staged
+/// contents. Settings of git are not recorded files.
 pub fn is_of_record(path: &str) -> bool {
     let mut parts = path.split('/').rev();
     let name = parts.next().unwrap_or_default();
@@ -167,61 +168,63 @@ pub fn is_of_record(path: &str) -> bool {
         && (parts.any(|part| part == VERSIONS) || is_within(AUDIT_DIR) || is_within(STAGING_DIR))
 }
 
-/// Whether a file of this path is a log that was replaced.
+/// Returns true if a file with this path is a log that was replaced.
 pub fn is_replaced_log(path: &str) -> bool {
     let number =
         [DELTA_LOG, FULL_LOG].iter().find_map(|log| path.strip_prefix(log)?.strip_prefix(REPLACED));
     number.is_some_and(|number| number.bytes().all(|b| b.is_ascii_digit()))
 }
 
-/// Attributes of all histories, in the root's `.gitattributes`.
+/// Attributes of all histories, in the `.gitattributes` of the root.
 pub const GITATTRIBUTES_LINE: &str =
     "**/.versions/** -text -whitespace -ident -filter -working-tree-encoding\n";
-/// Attributes of a folder whose bytes git must not convert, in the `.gitattributes` of that folder:
-/// git reads this file last, whatever the files above say.
+/// Attributes of a folder whose bytes git must not convert, in the `.gitattributes` of that folder.
+/// Git reads this file last, so it has precedence over those of the folders above.
 pub const ATTRIBUTES_TEXT: &str = "* -text -whitespace -ident -filter -working-tree-encoding\n";
 
-/// Keeps git from converting change logs.
+/// File that keeps git from converting change logs.
 pub const AUDIT_ATTRIBUTES: &str = ".context/audit/.gitattributes";
 
-/// Staged results of sources.
+/// Folder of staged results of sources.
 pub const STAGING_DIR: &str = ".context/staging";
-/// Their chains: a folder for each source, a file in it for each writer.
+/// Folder of staging chains: a folder for each source, with a file for each writer.
 pub const STAGING_CHAINS: &str = ".context/staging/chains";
-/// Their payloads, each named by its digest.
+/// Folder of payloads, each named by its digest.
 pub const STAGING_OBJECTS: &str = ".context/staging/objects";
-/// Marks that a command may have left a payload that no entry claims.
+/// Mark that a command may have left a payload without an entry.
 pub const STAGING_UNFINISHED: &str = ".context/local/staging-unfinished";
-/// Begins the names of files in the folder of local state that each mark a promotion that a command
-/// began: the document may be there without the act upon its entry.
+/// Prefix of the files in the folder of local state that each mark the beginning of a promotion:
+/// the document may exist without the act on its entry.
 pub const PROMOTING: &str = "promoting-";
-/// Marks an act upon staged entries that a command began: its lines may be in the chains without the
+/// Mark that a command began an act on staged entries: its lines may be in the chains without the
 /// line of the change log.
 pub const STAGING_ACT: &str = ".context/local/staging-act";
-/// What keeps git from converting line ends of chains and payloads.
+/// File that keeps git from converting the line ends of chains and payloads.
 pub const STAGING_ATTRIBUTES: &str = ".context/staging/.gitattributes";
 
-/// Limits on what is read (`spec/yaml.md`): beyond them a file is refused, not truncated.
+/// Limits on input (`spec/yaml.md`): a file beyond them is refused, not truncated.
 pub mod limit {
-    /// A document.
+    /// Maximum number of bytes of a document.
     pub const DOCUMENT: u64 = 16 << 20;
-    /// The texts that await a decision, together: a list of them reads them all.
+    /// Maximum number of bytes of all texts that await a decision, because a list of them reads
+    /// them all.
     pub const AWAITING: usize = 64 << 20;
-    /// The frontmatter of a document, a configuration, a pack.
+    /// Maximum number of bytes of the frontmatter of a document, a configuration, or a pack.
     pub const FRONTMATTER: usize = 64 << 10;
-    /// The assignments of stewards.
+    /// Maximum number of bytes of `stewards.yaml`.
     pub const STEWARDS: usize = 1 << 20;
-    /// A version history, and a checkpoint log's single entry.
+    /// Maximum number of bytes of a history, and of one entry of a checkpoint log.
     pub const HISTORY: u64 = 256 << 20;
-    /// Texts that are rebuilt from one keyframe on, in bytes.
+    /// Maximum number of bytes of all texts that are rebuilt from one keyframe.
     pub const REBUILT: u64 = 2 << 30;
-    /// Frontmatters of the texts that are rebuilt from one keyframe on, in bytes: to read YAML
-    /// costs many times more than to rebuild it.
+    /// Maximum number of bytes of all frontmatters of the texts that are rebuilt from one keyframe:
+    /// reading YAML costs many times more than rebuilding it.
     pub const REBUILT_FRONTMATTER: u64 = 24 << 20;
-    /// A checkpoint log. Delta logs grow by what changes; full logs are quadratic.
+    /// Maximum number of bytes of a checkpoint log. Delta logs grow with the changes; full logs
+    /// grow quadratically.
     pub const LOG: u64 = 4 << 30;
-    /// The payload of a staged entry.
+    /// Maximum number of bytes of the payload of a staged entry.
     pub const STAGED: u64 = 64 << 20;
-    /// One line of a history or log.
+    /// Maximum number of bytes of one line of a history or log.
     pub const LINE: usize = 16 << 20;
 }

@@ -1,6 +1,6 @@
-//! The values that all modules share: ids, digests, timestamps, principals, the names of files, and
-//! the characters that no name holds. A value checks itself when it is made; nothing here reads a
-//! file.
+//! The values that all modules share: ids, digests, timestamps, principals, file names, and the
+//! characters that names cannot contain. A value is checked when it is made. No code here reads
+//! a file.
 
 pub mod digest;
 pub(crate) mod emoji;

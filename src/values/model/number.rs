@@ -1,4 +1,4 @@
-//! The numbers of versions and of checkpoints, which no code mistakes for one another.
+//! The numbers of versions and of checkpoints, as distinct types.
 
 use std::fmt;
 use std::num::ParseIntError;
@@ -6,10 +6,10 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-/// The greatest number: beyond it the RFC 8785 form of a number is not exact (CKPT-8).
+/// Maximum number: RFC 8785 cannot write greater numbers exactly (CKPT-8).
 pub const MAX_NUMBER: u64 = (1 << 53) - 1;
 
-/// Declares a number that counts from 1.
+/// Declares types of numbers that begin with 1.
 macro_rules! numbers {
     ($($(#[$doc:meta])* $name:ident;)*) => {$(
         $(#[$doc])*
@@ -20,38 +20,38 @@ macro_rules! numbers {
         pub struct $name(pub u64);
 
         impl $name {
-            /// Stands where there is none: 0.
+            /// The number 0, for a missing version or checkpoint.
             pub const NONE: Self = Self(0);
-            /// The first: 1.
+            /// The first number: 1.
             pub const FIRST: Self = Self(1);
 
-            /// The number, if a file may record it: from 1 to [`MAX_NUMBER`].
+            /// Returns the number if a file may record it: from 1 to [`MAX_NUMBER`].
             pub fn recordable(number: u64) -> Option<Self> {
                 (1..=MAX_NUMBER).contains(&number).then_some(Self(number))
             }
 
-            /// The last number of a sequence of this length that begins with 1.
+            /// Returns the last number of a sequence of this length that begins with 1.
             pub fn of_count(count: usize) -> Self {
                 Self(count as u64)
             }
 
-            /// The length of a sequence that begins with 1 and ends with this number.
+            /// Returns the length of a sequence that begins with 1 and ends with this number.
             pub fn count(self) -> usize {
                 usize::try_from(self.0).unwrap_or(usize::MAX)
             }
 
-            /// 1, 2, 3 and so on.
+            /// Returns the numbers 1, 2, 3 and so on.
             pub fn sequence() -> impl Iterator<Item = Self> {
                 (1..).map(Self)
             }
 
-            /// The number before this one; [`NONE`](Self::NONE) before the first.
+            /// Returns the number before this one; [`NONE`](Self::NONE) before the first.
             #[must_use]
             pub fn previous(self) -> Self {
                 Self(self.0.saturating_sub(1))
             }
 
-            /// The number after this one.
+            /// Returns the number after this one.
             #[must_use]
             pub fn next(self) -> Self {
                 Self(self.0.saturating_add(1))

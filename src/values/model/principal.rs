@@ -1,4 +1,4 @@
-//! Who acts: the name that a version's `edited_by` records.
+//! Principals, whose names `edited_by` of a version records.
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,35 +8,35 @@ use unicode_normalization::UnicodeNormalization as _;
 use crate::values::model::id::fold_case;
 use crate::values::model::visible::{Invisible, without_invisible};
 
-/// A principal, usually an e-mail address: not empty, at most 256 bytes, no control or invisible
-/// character and no `:`, because the chain hash joins fields with it.
+/// A principal, usually an e-mail address. A name has 1 to 256 bytes and no control or invisible
+/// character. It cannot contain `:`, because the chain hash joins fields with it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Principal(String);
 
-/// Why a text cannot name a principal.
+/// A rule of principals that a text breaks.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PrincipalError {
-    /// Nothing but blanks.
-    #[error("a principal is not empty")]
+    /// The text has nothing but blanks.
+    #[error("a principal cannot be empty")]
     Empty,
-    /// More than 256 bytes.
+    /// The text has more than 256 bytes.
     #[error("a principal has at most 256 bytes, but this one has {0}")]
     TooLong(usize),
-    /// A character that would make a record ambiguous.
-    #[error("a principal holds no `:` and no control character, but found `{}`", .0.escape_default())]
+    /// The text contains a character that would make a record ambiguous.
+    #[error("a principal cannot contain `:` or control characters, but found `{}`", .0.escape_default())]
     Character(char),
-    /// A character that is invisible, or that turns the direction of the line.
-    #[error("a principal holds no invisible character, but `{name}` has {found}")]
+    /// The text contains a character that is invisible or changes the direction of the line.
+    #[error("a principal cannot contain invisible characters, but `{name}` has {found}")]
     Invisible {
-        /// The text.
+        /// Text of the name.
         name: String,
-        /// The first such character.
+        /// First such character.
         found: Invisible,
     },
 }
 
 impl PrincipalError {
-    /// A name that is allowed, where there is one.
+    /// Returns a similar name that is allowed, if there is one.
     pub fn near(&self) -> Option<Principal> {
         match self {
             Self::Invisible { name, .. } => without_invisible(name).parse().ok(),
@@ -46,24 +46,24 @@ impl PrincipalError {
 }
 
 impl Principal {
-    /// The name as it is recorded.
+    /// Returns the name as it is recorded.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// What it is compared by.
+    /// Returns the form that is compared with other principals.
     pub fn key(&self) -> PrincipalKey {
         PrincipalKey::of(&self.0)
     }
 }
 
-/// What principals are compared by: the name after trimming, normal form C, and case folding, so that
-/// one person is not two (`spec/stewards.md`, STEW-4).
+/// The form in which principals are compared: the name after trimming, normal form C, and case
+/// folding, so that the spellings of one name are one principal (`spec/stewards.md`, STEW-4).
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct PrincipalKey(String);
 
 impl PrincipalKey {
-    /// The key of a name, of one that a writer of ours would refuse too.
+    /// Returns the key of a name, even if [`Principal`] would refuse the name.
     pub fn of(name: &str) -> Self {
         let name = name.trim();
         match name.is_ascii() {
@@ -72,7 +72,7 @@ impl PrincipalKey {
         }
     }
 
-    /// The folded name.
+    /// Returns the folded name.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn names_that_would_blur_a_record_are_refused() {
+    fn principals_that_make_records_ambiguous_are_refused() {
         assert_eq!(" ana@example.com ".parse::<Principal>().unwrap().as_str(), "ana@example.com");
         assert_eq!("".parse::<Principal>(), Err(PrincipalError::Empty));
         assert_eq!("system:seed".parse::<Principal>(), Err(PrincipalError::Character(':')));

@@ -8,9 +8,9 @@ use serde::{Deserialize, Serialize};
 use super::id::fold;
 use super::visible::is_invisible;
 
-/// A tag without its `#`, as selectors can name it (`spec/selector.md`, SEL-33). Most are *plain*: a
-/// letter, then letters, digits, `_` and `-`. The others are those that Obsidian has beside them, such
-/// as the nested `area/ops`, and no document of another layout has one.
+/// A tag without its `#`, as selectors can name it (`spec/selector.md`, SEL-33). Most tags are
+/// *plain*: a letter, then letters, digits, `_` and `-`. The others, such as the nested `area/ops`,
+/// exist only in the obsidian layout.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "String")]
 pub struct Tag(String);
@@ -21,16 +21,16 @@ pub const MAX_TAG_BYTES: usize = 256;
 /// A text that is not a tag.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TagError {
-    /// It is not a tag in any layout.
+    /// The text is not a tag in any layout.
     #[error("a tag has letters, digits, `_` and `-`, not digits alone, and `/` between its levels")]
     Any,
-    /// It is not a tag that every layout has.
+    /// The text is not a tag that all layouts allow.
     #[error("a tag is a letter, then letters, digits, `_` and `-`")]
     Plain,
 }
 
 impl Tag {
-    /// Reads a tag that documents of every layout can have.
+    /// Parses a tag that documents of every layout can have.
     ///
     /// # Errors
     /// The text is not a plain tag.
@@ -38,30 +38,31 @@ impl Tag {
         text.parse().ok().filter(Self::is_plain).ok_or(TagError::Plain)
     }
 
-    /// Whether documents of every layout can have the tag (`spec/document.md`, DOC-13).
+    /// Returns true if documents of every layout can have the tag (`spec/document.md`, DOC-13).
     pub fn is_plain(&self) -> bool {
         self.0.starts_with(|c: char| c.is_ascii_alphabetic())
             && self.0.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-')
     }
 
-    /// The tag without `#`.
+    /// Returns the tag without `#`.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// The spelling under which Obsidian compares tags.
+    /// Returns the spelling in which Obsidian compares tags.
     pub fn folded(&self) -> String {
         fold(&self.0)
     }
 
-    /// Whether Obsidian finds another tag by this one: it is the same but for case, or below it.
+    /// Returns true if a search for this tag in Obsidian finds the other one: they differ only in
+    /// case, or the other one is nested below it.
     pub fn covers(&self, other: &Self) -> bool {
         let (above, other) = (self.folded(), other.folded());
         other.strip_prefix(&*above).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
     }
 }
 
-/// Whether a character can be part of a tag's name as Obsidian reads it.
+/// Returns true if Obsidian accepts a character in a tag.
 pub(crate) fn is_of_name(c: char) -> bool {
     match c {
         '_' | '-' | '/' => true,
@@ -149,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tag_covers_itself_in_any_case_and_what_is_below_it() {
+    fn tag_covers_itself_in_any_case_and_nested_tags() {
         let covers = |a: &str, b: &str| a.parse::<Tag>().unwrap().covers(&b.parse().unwrap());
         for (above, tag) in
             [("area", "Area"), ("Area", "area/ops"), ("a/B", "A/b/c"), ("STRASSE", "straße/ß")]

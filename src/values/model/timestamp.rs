@@ -7,38 +7,38 @@ const MILLIS_PER_DAY: i64 = 86_400_000;
 /// Julian day of 1970-01-01.
 const UNIX_JULIAN_DAY: i32 = 2_440_588;
 
-/// An instant, which records whether it was written with milliseconds: `Display` gives back the
-/// bytes that were parsed, because hashes cover those.
+/// An instant that remembers whether it was written with milliseconds. `Display` restores the
+/// parsed bytes, because hashes cover them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Timestamp {
     millis: i64,
     whole_seconds: bool,
 }
 
-/// Why a text is no timestamp of a vault.
+/// A text that is not a timestamp of a vault.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("expected a UTC time such as `2026-11-21T20:06:06.689Z`, but found `{}`", found.escape_debug())]
 pub struct TimestampError {
-    /// The text that was found.
+    /// Text that was found.
     pub found: String,
 }
 
 impl Timestamp {
-    /// The first instant that has a spelling.
+    /// First instant that has a spelling.
     pub const MIN: Self = Self { millis: -62_167_219_200_000, whole_seconds: false };
 
-    /// The last instant that has a spelling.
+    /// Last instant that has a spelling.
     pub const MAX: Self = Self { millis: 253_402_300_799_999, whole_seconds: false };
 
-    /// The instant that is this many milliseconds after 1970-01-01T00:00:00Z; instants outside
-    /// the years 0000 to 9999 have no spelling and are clamped.
+    /// Makes the instant that is this many milliseconds after 1970-01-01T00:00:00Z. Instants
+    /// outside the years 0000 to 9999 are clamped, because they cannot be spelled.
     pub fn from_millis(millis: i64) -> Self {
         let millis = millis.clamp(Self::MIN.millis, Self::MAX.millis);
         Self { millis, whole_seconds: false }
     }
 
-    /// The instant that a person wrote: an RFC 3339 timestamp, or a date, which is its first instant
-    /// in UTC. What is finer than a millisecond is left out. None for a leap second, and for an
+    /// Parses an instant that a person wrote: an RFC 3339 timestamp, or a date, which is its first
+    /// instant in UTC. Fractions of a millisecond are dropped. `None` for a leap second, and for an
     /// instant outside the years 0000 to 9999.
     pub fn of_rfc3339(text: &str) -> Option<Self> {
         if text.len() == DATE && text.is_ascii() {
@@ -51,18 +51,18 @@ impl Timestamp {
         (Self::MIN.millis..=Self::MAX.millis).contains(&millis).then(|| Self::from_millis(millis))
     }
 
-    /// Milliseconds since 1970-01-01T00:00:00Z.
+    /// Returns the milliseconds since 1970-01-01T00:00:00Z.
     pub fn millis(self) -> i64 {
         self.millis
     }
 
-    /// Returns true if no honest clock is so far ahead of a verifier's clock (VER-41).
+    /// Returns true if this is more than a day ahead of a verifier's clock (VER-41).
     pub(crate) fn is_far_ahead_of(self, clock: Self) -> bool {
         const DAY: i64 = 24 * 60 * 60 * 1000;
         self.millis > clock.millis.saturating_add(DAY)
     }
 
-    /// The instant one millisecond later; none after the last one.
+    /// Returns the instant one millisecond later; `None` after the last one.
     pub fn next(self) -> Option<Self> {
         let next = Self { millis: self.millis + 1, whole_seconds: false };
         (next <= Self::MAX).then_some(next)
@@ -89,12 +89,12 @@ impl FromStr for Timestamp {
     }
 }
 
-/// The length of `YYYY-MM-DD`.
+/// Length of `YYYY-MM-DD`.
 const DATE: usize = 10;
-/// The length of `YYYY-MM-DDTHH:MM:SS`.
+/// Length of `YYYY-MM-DDTHH:MM:SS`.
 const SECOND: usize = 19;
 
-/// The whole milliseconds of `.` and digits, or of nothing.
+/// Returns the whole milliseconds of `.` and digits; 0 if the text is empty.
 fn millis_of(fraction: &str) -> Option<i64> {
     if fraction.is_empty() {
         return Some(0);
@@ -104,19 +104,19 @@ fn millis_of(fraction: &str) -> Option<i64> {
     (!digits.is_empty()).then(|| first.parse().ok()).flatten()
 }
 
-/// The milliseconds by which a zone is ahead of UTC: `Z`, or a sign and `HH:MM`.
+/// Returns the offset of a zone from UTC in milliseconds: of `Z`, or of a sign and `HH:MM`.
 fn offset_of(zone: &str) -> Option<i64> {
     let sign = match zone.as_bytes() {
         [b'Z' | b'z'] => return Some(0),
         [b'+', ..] => 1,
         _ => -1,
     };
-    // The form of a time of day is that of a zone.
+    // A zone has the form of a time of day.
     let ahead = parse(format!("1970-01-01T{}:00Z", zone.get(1..)?).as_bytes())?;
     Some(sign * ahead.millis)
 }
 
-/// Reads `YYYY-MM-DDTHH:MM:SSZ` or `YYYY-MM-DDTHH:MM:SS.sssZ` and nothing else.
+/// Parses `YYYY-MM-DDTHH:MM:SSZ` or `YYYY-MM-DDTHH:MM:SS.sssZ`; `None` for any other form.
 fn parse(bytes: &[u8]) -> Option<Timestamp> {
     let shape: &[u8] = match bytes.len() {
         20 => b"dddd-dd-ddTdd:dd:ddZ",

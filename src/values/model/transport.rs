@@ -1,8 +1,8 @@
-//! How an agent reaches the server of a source node (paper, section 10.1).
+//! The ways in which an agent reaches the server of a source node (paper, section 10.1).
 
 use serde::{Deserialize, Serialize};
 
-/// How a source node fetches.
+/// The way in which a source node fetches data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Transport {
@@ -17,7 +17,7 @@ pub enum Transport {
 }
 
 impl Transport {
-    /// Every transport with its word.
+    /// All transports with their words.
     pub const ALL: [(&'static str, Self); 4] = [
         ("mcp", Self::Mcp),
         ("rest", Self::Rest),
@@ -25,12 +25,12 @@ impl Transport {
         ("function", Self::Function),
     ];
 
-    /// The word in a frontmatter.
+    /// Returns the word in a frontmatter.
     pub fn as_str(self) -> &'static str {
         Self::ALL.iter().find(|(_, t)| *t == self).map_or("mcp", |(word, _)| word)
     }
 
-    /// The transport with this word.
+    /// Returns the transport with this word.
     pub fn from_word(word: &str) -> Option<Self> {
         Self::ALL.iter().find(|(w, _)| *w == word).map(|(_, t)| *t)
     }

@@ -1,4 +1,5 @@
-//! The operations of the product: one row each, from which every front end takes what it says of them.
+//! The operations of the product, one row each. Every front end takes names and properties
+//! from here.
 
 use self::Discloses::{Names, Nothing, Texts};
 use self::Effect::{Decides, Publishes, Reads, Writes};
@@ -7,17 +8,17 @@ use self::Profile::{Author, Reader, Reviewer};
 /// The effect of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effect {
-    /// It reads.
+    /// An operation that reads.
     Reads,
-    /// It writes files or records, and publishes nothing.
+    /// An operation that writes files or records, and publishes nothing.
     Writes,
-    /// It publishes, or submits if the vault is governed.
+    /// An operation that publishes, or submits if the vault is governed.
     Publishes,
-    /// It submits, or decides about a submission.
+    /// An operation that submits, or decides about a submission.
     Decides,
 }
 
-/// Parts of a vault that an operation hands out.
+/// Parts of a vault that an operation discloses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Discloses {
     /// States, names of live files, hashes, lines of logs, or input of the user.
@@ -28,20 +29,21 @@ pub enum Discloses {
     Texts,
 }
 
-/// A principal whom an MCP server is for; each profile has the tools of the one before it.
+/// The kind of principal that an MCP server serves; each profile has the tools of the one
+/// before it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Profile {
-    /// Reads published texts.
+    /// A principal who reads published texts.
     #[default]
     Reader,
-    /// Writes drafts and submits them.
+    /// A principal who writes drafts and submits them.
     Author,
-    /// Decides about submissions, and publishes.
+    /// A principal who decides about submissions, and publishes.
     Reviewer,
 }
 
 impl Profile {
-    /// The name of the profile.
+    /// Returns the name of the profile.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Reader => "reader",
@@ -51,18 +53,18 @@ impl Profile {
     }
 }
 
-/// A tool that asks the same as a verb.
+/// A tool with the function of a verb.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct VerbTool {
-    /// The name of the tool.
+    /// Name of the tool.
     pub name: &'static str,
-    /// The argument of the tool that takes the first value of the command; empty if none does.
+    /// Argument of the tool that has the first value of the command; empty if no argument has it.
     pub argument: &'static str,
-    /// The first profile with the tool.
+    /// First profile with the tool.
     pub profile: Profile,
 }
 
-/// Everything that is declared of an operation.
+/// The declaration of an operation.
 #[derive(Clone, Copy, Debug)]
 struct Row {
     words: &'static str,
@@ -84,10 +86,10 @@ macro_rules! verbs {
             $($(#[doc = concat!("`", $words, "`")] $variant,)*)*
         }
 
-        /// Every operation, in the order of the table.
+        /// All operations, in the order of the table.
         const ALL: &[Verb] = &[$($(Verb::$variant,)*)*];
 
-        /// The rows, in the order of [`ALL`].
+        /// The rows of the table, in the order of [`ALL`].
         const ROWS: &[Row] = &[$($(Row {
             words: $words,
             group: $group,
@@ -98,9 +100,9 @@ macro_rules! verbs {
     };
 }
 
-// Each group of `ctx --help`, in its order, with the verbs of the group in the order of the help.
-// A row: the words on the command line, the effect, what leaves, and each tool that asks the same. A
-// hint names the first tool.
+// Each group of `ctx --help`, in its order, with the verbs in the order of the help. A row has the
+// words on the command line, the effect, the parts of a vault that are disclosed, and each tool
+// with the same function. A hint names the first tool.
 verbs! {
     "Start" {
         Init "init" Writes Nothing;
@@ -221,7 +223,7 @@ verbs! {
     "Help" {
         Help "help" Reads Nothing;
     }
-    // A tool for which there is no command: a person edits the file.
+    // A tool without a command: on the command line, a person edits the file.
     "" {
         Draft "draft" Decides Texts ["context_update" "id" Author];
     }
@@ -232,53 +234,54 @@ impl Verb {
         &ROWS[self as usize]
     }
 
-    /// The words on the command line, as `stage list`.
+    /// Returns the words on the command line, as `stage list`.
     pub const fn as_str(self) -> &'static str {
         self.row().words
     }
 
-    /// Every verb, in the order of the help.
+    /// Returns all verbs, in the order of the help.
     pub fn all() -> impl Iterator<Item = Self> {
         ALL.iter().copied()
     }
 
-    /// The verb with these words.
+    /// Returns the verb with these words.
     pub fn of_words(words: &str) -> Option<Self> {
         Self::all().find(|verb| verb.as_str() == words)
     }
 
-    /// The group of `ctx --help`; empty if the command line lacks the verb.
+    /// Returns the group of `ctx --help`; empty if the command line lacks the verb.
     pub fn group(self) -> &'static str {
         self.row().group
     }
 
-    /// The effect of the verb.
+    /// Returns the effect of the verb.
     pub const fn effect(self) -> Effect {
         self.row().effect
     }
 
-    /// Whether the program of the user's configuration is told of the act.
+    /// Returns true if the program in the user's configuration is notified of the act.
     pub const fn notifies(self) -> bool {
         matches!(self.effect(), Publishes | Decides)
     }
 
-    /// Parts of a vault that the verb hands out. The whole report is kept until that is recorded.
+    /// Returns the parts of a vault that the verb discloses. The report is withheld until the
+    /// access is recorded.
     pub fn discloses(self) -> Discloses {
         self.row().discloses
     }
 
-    /// Each tool that asks the same.
+    /// Returns all tools with the function of the verb.
     pub fn tools(self) -> impl Iterator<Item = &'static VerbTool> {
         self.row().tools.iter()
     }
 
-    /// The tool that a hint names in place of the command.
+    /// Returns the tool that a hint names in place of the command.
     pub fn tool(self) -> Option<&'static VerbTool> {
         self.row().tools.first()
     }
 
-    /// The verb that a call of a tool is recorded as: the verb of an argument that `is_given`, or else
-    /// the first verb with the tool.
+    /// Returns the verb under which a call of a tool is recorded: the verb of an argument that
+    /// `is_given`, or else the first verb with the tool.
     pub fn of_tool(tool: &str, is_given: impl Fn(&str) -> bool) -> Option<Self> {
         let has = |verb: &Self, found: &dyn Fn(&VerbTool) -> bool| {
             verb.row().tools.iter().any(|one| one.name == tool && found(one))
@@ -289,10 +292,11 @@ impl Verb {
         given.or_else(|| first.next())
     }
 
-    /// The first verb with a tool, and its row of the tool.
+    /// Returns the first verb with a tool, and its row of the tool.
     ///
     /// # Panics
-    /// No row has the tool. It is called when the program is compiled, which fails then.
+    /// No row has the tool. The function is evaluated when the program is compiled, which
+    /// then fails.
     #[allow(clippy::panic, reason = "it is evaluated when the program is compiled")]
     pub const fn declared(tool: &str) -> (Self, &'static VerbTool) {
         let mut n = 0;
@@ -325,7 +329,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn verbs_have_words_of_their_own() {
+    fn verbs_have_distinct_words() {
         let words: BTreeSet<&str> = Verb::all().map(Verb::as_str).collect();
         assert_eq!(words.len(), ROWS.len());
         for verb in Verb::all() {

@@ -1,16 +1,15 @@
-//! Characters that print as nothing, as a blank that is no blank, or that turn the line: the one
-//! table of them (`spec/vault.md`, VAULT-11), and text from a vault with such characters spelled
-//! out.
+//! The one table of characters that are invisible, look like a blank, or change the direction of
+//! the line (`spec/vault.md`, VAULT-11), and functions that spell such characters out.
 
 use std::borrow::Cow;
 use std::fmt::{self, Write as _};
 
 use super::emoji;
 
-/// Invisible characters, in order: first, last, and what they are called. These are the code points
-/// with the property Default_Ignorable_Code_Point, the blanks and line separators that are not
-/// ASCII, and the characters that fonts draw as nothing. Control characters are not among them:
-/// they are refused as such.
+/// Invisible characters in order: first, last, and name. These are the code points with the
+/// property Default_Ignorable_Code_Point, the blanks and line separators that are not ASCII, and
+/// the characters that fonts do not draw. Control characters are not in the table, because they are
+/// refused separately.
 const INVISIBLE: [(char, char, &str); 35] = [
     ('\u{a0}', '\u{a0}', "no-break space"),
     ('\u{ad}', '\u{ad}', "soft hyphen"),
@@ -52,16 +51,16 @@ const INVISIBLE: [(char, char, &str); 35] = [
 /// An invisible character in a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Invisible {
-    /// The character.
+    /// Character that was found.
     pub found: char,
-    /// Its position, in characters from 1.
+    /// Position of the character, counted in characters from 1.
     pub at: usize,
-    /// What it is called.
+    /// Name of the kind of character.
     name: &'static str,
 }
 
 impl Invisible {
-    /// The first invisible character of a text.
+    /// Returns the first invisible character of a text.
     pub fn first_in(text: &str) -> Option<Self> {
         if text.is_ascii() {
             return None;
@@ -70,7 +69,7 @@ impl Invisible {
         text.chars().enumerate().find_map(found)
     }
 
-    /// Returns the first invisible character of a name in which RGI emoji sequences are visible.
+    /// Returns the first invisible character of a name; RGI emoji sequences are visible.
     pub fn first_in_name(text: &str) -> Option<Self> {
         let found = Self::first_in(text)?;
         if !emoji::has_joiner(text) {
@@ -98,9 +97,9 @@ impl fmt::Display for Invisible {
     }
 }
 
-/// What an invisible character is called; none of the others.
+/// Returns the name of an invisible character; `None` for a visible one.
 fn name_of(c: char) -> Option<&'static str> {
-    // Nearly all characters of nearly all texts end here.
+    // Most characters of most texts end here.
     if c < '\u{a0}' {
         return None;
     }
@@ -109,52 +108,52 @@ fn name_of(c: char) -> Option<&'static str> {
     (c <= *last).then_some(*name)
 }
 
-/// Whether a character is invisible. No name that a writer records has one.
+/// Returns true if a character is invisible. Recorded names cannot contain one.
 pub(crate) fn is_invisible(c: char) -> bool {
     name_of(c).is_some()
 }
 
-/// Whether a character changes the direction of the line.
+/// Returns true if a character changes the direction of the line.
 pub(crate) fn turns_line(c: char) -> bool {
     matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-/// Whether a character prints as nothing at all.
+/// Returns true if a character is printed with zero width.
 pub(crate) fn is_zero_width(c: char) -> bool {
     is_invisible(c) && !c.is_whitespace() && c != '\u{2800}'
 }
 
-/// A name without its invisible characters; blanks become ASCII blanks.
+/// Returns a name without invisible characters; blanks become ASCII blanks.
 pub(crate) fn without_invisible(text: &str) -> String {
     let kept = text.chars().filter(|c| c.is_whitespace() || !is_invisible(*c));
     let kept: String = kept.map(|c| if is_invisible(c) { ' ' } else { c }).collect();
     kept.trim().to_owned()
 }
 
-/// A text from the vault, fit to stand in a line.
+/// Returns a text from the vault, escaped for display in one line.
 pub(crate) fn shown(text: &str) -> Cow<'_, str> {
     escaped(text, steers)
 }
 
-/// Whether a character steers a terminal, or prints as something else than itself.
+/// Returns true if a character steers a terminal, or does not print as itself.
 pub(crate) fn steers(c: char) -> bool {
     c.is_control() || is_invisible(c)
 }
 
-/// Whether a text has only ASCII characters that print as themselves, and line feeds. Most answers
-/// have no others, and bytes are looked at faster than characters.
+/// Returns true if a text has only line feeds and ASCII characters that print as themselves. Most
+/// answers are such texts, and bytes are faster to check than characters.
 pub(crate) fn is_plain(text: &str) -> bool {
     text.bytes().all(|byte| matches!(byte, b'\n' | b' '..=b'~'))
 }
 
-/// Whether a character does that in a text of several lines. Lines and tabs belong to a text, and
-/// the blanks of French or Japanese print as the blanks that they are.
+/// Returns true if a character steers a terminal in a text of several lines. Line feeds and tabs
+/// are allowed, and so are the blanks of French or Japanese, which print as blanks.
 pub(crate) fn steers_text(c: char) -> bool {
     let is_blank = c.is_whitespace() && !c.is_control() && !matches!(c, '\u{2028}' | '\u{2029}');
     !matches!(c, '\n' | '\t') && !is_blank && steers(c)
 }
 
-/// The text with every harmful character spelled out, but for those in RGI emoji sequences.
+/// Returns the text with every harmful character spelled out, except in RGI emoji sequences.
 pub(crate) fn escaped(text: &str, harmful: impl Fn(char) -> bool) -> Cow<'_, str> {
     if !text.chars().any(&harmful) {
         return Cow::Borrowed(text);
@@ -185,7 +184,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_table_is_in_order_and_holds_no_visible_character() {
+    fn invisible_table_is_sorted_and_has_no_visible_character() {
         let ends: Vec<char> =
             INVISIBLE.iter().flat_map(|(first, last, _)| [*first, *last]).collect();
         assert!(ends.is_sorted());
@@ -196,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn every_blank_and_every_character_that_the_standard_lets_vanish_is_invisible() {
+    fn blanks_and_default_ignorable_characters_are_invisible() {
         let blanks = ('\u{a0}'..='\u{10ffff}').filter(|c| c.is_whitespace());
         let ignorable = "\u{ad}\u{34f}\u{61c}\u{115f}\u{1160}\u{17b4}\u{180b}\u{180f}\u{200b}\u{200d}\
                          \u{202e}\u{2060}\u{2066}\u{206f}\u{3164}\u{fe00}\u{fe0f}\u{feff}\u{ffa0}\

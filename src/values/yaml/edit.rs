@@ -1,40 +1,40 @@
-//! Edits of YAML in place: splices of bytes, each placed by the span of a parsed value. Whatever is
-//! edited is to be parsed again and compared with what was meant.
+//! Edits of YAML in place: splices of bytes at the spans of parsed values. A caller must parse the
+//! result and compare it with the intended values.
 
 use std::ops::Range;
 
 use super::{Node, Value, emit};
 
-/// One replacement of bytes.
+/// A replacement of bytes.
 pub(crate) struct Splice {
     pub(crate) range: Range<usize>,
     pub(crate) text: String,
 }
 
-/// A spelling that allows no edit without changing more.
+/// A spelling that cannot be edited without other changes.
 #[derive(Debug)]
 pub(crate) struct NotExact;
 
-/// The entry of a mapping that has this key.
+/// Returns the entry of a mapping with this key.
 pub(crate) fn entry<'n>(root: &'n Node, key: &str) -> Option<&'n (Node, Node)> {
     root.entries()?.iter().find(|(k, _)| k.text() == Some(key))
 }
 
-/// The blanks before a byte, back to its line's start.
+/// Returns the blanks between the start of the line and a byte; empty if there is other text.
 pub(crate) fn indentation(yaml: &str, at: usize) -> &str {
     let line = yaml[..at].rfind(['\n', '\r']).map_or(0, |n| n + 1);
     let blanks = &yaml[line..at];
     if blanks.bytes().all(|b| b == b' ') { blanks } else { "" }
 }
 
-/// Where the colon of an entry ends.
+/// Returns the position after the colon of an entry.
 fn after_colon(yaml: &str, key: &Node) -> Result<usize, NotExact> {
     let rest = &yaml[key.span.end..];
     let colon = rest.find(':').ok_or(NotExact)?;
     Ok(key.span.end + colon + 1)
 }
 
-/// Where the last byte of a value ends, comments after it not counted.
+/// Returns the end of a value, without comments after it.
 pub(crate) fn end_of(node: &Node) -> usize {
     match &node.value {
         Value::Sequence { items, flow: false } => items.last().map_or(node.span.end, end_of),
@@ -45,7 +45,7 @@ pub(crate) fn end_of(node: &Node) -> usize {
     }
 }
 
-/// Another value for an entry, in its place.
+/// Replaces the value of an entry in place.
 pub(crate) fn replace_value(
     yaml: &str,
     key: &Node,
@@ -57,7 +57,7 @@ pub(crate) fn replace_value(
         Value::Scalar { text, .. } => !text.is_empty(),
         Value::Sequence { flow, .. } | Value::Mapping { flow, .. } => *flow,
     };
-    // Comments, anchors and tags within it are the author's.
+    // Comments, anchors and tags within it belong to the author.
     if has_more_within(yaml, value) {
         return Err(NotExact);
     }
@@ -70,7 +70,7 @@ pub(crate) fn replace_value(
         Some("") if value.span.is_empty() => colon,
         _ => end_of(value).max(colon),
     };
-    // A comment between the key and its value is of the author, and no part of the value.
+    // A comment between the key and its value belongs to the author.
     if yaml.get(colon..value.span.start.max(colon)).is_none_or(|gap| gap.contains('#')) {
         return Err(NotExact);
     }
@@ -78,7 +78,7 @@ pub(crate) fn replace_value(
     Ok(Splice { range: colon..kept.max(colon), text: format!(" {new}") })
 }
 
-/// No entry: its lines go, comments at their ends included.
+/// Removes the lines of an entry, with the comments at their ends.
 pub(crate) fn remove_lines(yaml: &str, key: &Node, value: &Node) -> Result<Splice, NotExact> {
     let colon = after_colon(yaml, key)?;
     let start = yaml[..key.span.start].rfind('\n').map_or(0, |n| n + 1);
@@ -87,7 +87,7 @@ pub(crate) fn remove_lines(yaml: &str, key: &Node, value: &Node) -> Result<Splic
     Ok(Splice { range: start..end, text: String::new() })
 }
 
-/// Whether the lines of an entry have more than its key and its value: a comment, an anchor or a tag.
+/// Returns true if the lines of an entry have a comment, an anchor or a tag.
 pub(crate) fn has_more(yaml: &str, key: &Node, value: &Node) -> bool {
     let Ok(lines) = remove_lines(yaml, key, value) else { return true };
     let mut at = key.span.end;
@@ -95,13 +95,13 @@ pub(crate) fn has_more(yaml: &str, key: &Node, value: &Node) -> bool {
     in_value || yaml.get(at..lines.range.end).is_none_or(|rest| rest.contains('#'))
 }
 
-/// Whether a value has comments, anchors or tags within it.
+/// Returns true if a value has comments, anchors or tags within it.
 pub(crate) fn has_more_within(yaml: &str, value: &Node) -> bool {
     between_scalars(yaml, value, &mut value.span.start.clone())
 }
 
-/// Whether something of an author stands before, between or upon the scalars of a value; `at` is
-/// where what was looked at ends.
+/// Returns true if there is a comment, an anchor or a tag before, between or at the scalars of a
+/// value. `at` is the end of the text that was checked.
 fn between_scalars(yaml: &str, node: &Node, at: &mut usize) -> bool {
     if node.decorated {
         return true;
@@ -122,7 +122,7 @@ fn between_scalars(yaml: &str, node: &Node, at: &mut usize) -> bool {
     }
 }
 
-/// New entries before the first one of a mapping.
+/// Inserts entries before the first one of a mapping.
 pub(crate) fn first_entries(
     yaml: &str,
     mapping: &Node,
@@ -147,7 +147,7 @@ pub(crate) fn first_entries(
     }
 }
 
-/// One more text at the front of a list, or a list in place of a text.
+/// Inserts a text at the front of a list, or replaces a single text with a list.
 pub(crate) fn first_item(
     yaml: &str,
     key: &Node,
@@ -189,7 +189,7 @@ pub(crate) fn spliced(yaml: &str, mut splices: Vec<Splice>) -> Result<String, No
     Ok(out)
 }
 
-/// Without one of several items of a list, with its line.
+/// Removes one of several items of a list, with its line.
 pub(crate) fn remove_item(yaml: &str, list: &Node, n: usize) -> Result<Splice, NotExact> {
     let Value::Sequence { items, flow } = &list.value else { return Err(NotExact) };
     let spans: Vec<Range<usize>> = items.iter().map(|item| item.span.start..end_of(item)).collect();
@@ -204,7 +204,8 @@ pub(crate) fn remove_item(yaml: &str, list: &Node, n: usize) -> Result<Splice, N
     }
 }
 
-/// Without one of the entries of a mapping, with its lines; of a flow mapping, one of several.
+/// Removes one of the entries of a mapping, with its lines. A flow mapping must have
+/// several entries.
 pub(crate) fn remove_entry(yaml: &str, mapping: &Node, n: usize) -> Result<Splice, NotExact> {
     let Value::Mapping { entries, flow } = &mapping.value else { return Err(NotExact) };
     let span = |(key, value): &(Node, Node)| key.span.start..end_of(value).max(key.span.end);
@@ -215,7 +216,8 @@ pub(crate) fn remove_entry(yaml: &str, mapping: &Node, n: usize) -> Result<Splic
     }
 }
 
-/// Without one of the parts between commas; a comment among them would lose its place.
+/// Removes one of the parts between commas. Fails if there is a comment, which would lose
+/// its place.
 fn without_part(yaml: &str, spans: &[Range<usize>], n: usize) -> Result<Splice, NotExact> {
     let span = spans.get(n).ok_or(NotExact)?;
     let range = match (spans.get(n + 1), n.checked_sub(1).and_then(|n| spans.get(n))) {
@@ -233,7 +235,8 @@ fn without_part(yaml: &str, spans: &[Range<usize>], n: usize) -> Result<Splice, 
     }
 }
 
-/// Without the lines of a range that has them alone, but for a comment at its end.
+/// Removes the lines of a range. Fails if the lines have other content, except for a comment at
+/// the end.
 fn without_lines(yaml: &str, range: Range<usize>) -> Result<Splice, NotExact> {
     let start = yaml.get(..range.start).ok_or(NotExact)?.rfind('\n').map_or(0, |n| n + 1);
     let after = yaml.get(range.end..).ok_or(NotExact)?;

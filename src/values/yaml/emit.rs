@@ -1,8 +1,8 @@
-//! The one writer of YAML: a fixed spelling for each text, exact in YAML 1.1 and 1.2 readers.
+//! The only writer of YAML: one fixed spelling for each text, exact in YAML 1.1 and 1.2 readers.
 
 use super::{Node, Value};
 
-/// Spells a text as a scalar: plain where no reader could mistake it, else single quotes, else
+/// Spells a text as a scalar: plain if no reader could misread it, else in single quotes, else in
 /// double quotes with escapes.
 pub(crate) fn scalar(text: &str) -> String {
     if is_safe_plain(text) {
@@ -14,7 +14,7 @@ pub(crate) fn scalar(text: &str) -> String {
     }
 }
 
-/// Spells a value in flow form, on one line. Numbers and words that were written plain stay plain.
+/// Spells a value in flow form, on one line. Plain numbers and words stay plain.
 pub(crate) fn flow(node: &Node) -> String {
     let list = |parts: Vec<String>| parts.join(", ");
     match &node.value {
@@ -32,14 +32,15 @@ pub(crate) fn flow(node: &Node) -> String {
     }
 }
 
-/// A scalar that may stand inside a flow collection, where `:` and blanks mean more.
+/// Spells a scalar inside a flow collection, where `:` and blanks have a meaning.
 pub(crate) fn in_flow(text: &str) -> String {
     let spelled = scalar(text);
     if spelled == text && text.contains([':', ' ']) { format!("'{text}'") } else { spelled }
 }
 
-/// Spells a long text as the value of a key whose entry is indented by `indent` blanks: a literal
-/// block where that is exact, else double quotes. Starts after the colon, ends with a newline.
+/// Spells a long text as the value of a key whose entry is indented by `indent` blanks: as a
+/// literal block if that is exact, else in double quotes. The result starts after the colon and
+/// ends with a newline.
 pub(crate) fn long_text(text: &str, indent: usize) -> String {
     if !is_exact_block(text) {
         return format!(" {}\n", double_quoted(text));
@@ -55,7 +56,7 @@ pub(crate) fn long_text(text: &str, indent: usize) -> String {
     out
 }
 
-/// Whether a literal block with clip chomping holds exactly this text in every reader.
+/// Returns true if a literal block with clip chomping yields exactly this text in every reader.
 pub(crate) fn is_exact_block(text: &str) -> bool {
     let starts_well = !text.starts_with([' ', '\t', '\n']);
     let ends_well = text.ends_with('\n') && !text.ends_with("\n\n");
@@ -65,8 +66,8 @@ pub(crate) fn is_exact_block(text: &str) -> bool {
         && !any_needs_escape(text, |b| matches!(b, b'\t' | b'\n'))
 }
 
-/// Whether some character needs an escape, of the control characters those that are not `allowed`.
-/// Diffs are long and mostly ASCII, so bytes are looked at before characters.
+/// Returns true if some character needs an escape; `allowed` exempts control characters. Diffs are
+/// long and mostly ASCII, so bytes are checked before characters.
 pub(super) fn any_needs_escape(text: &str, allowed: impl Fn(u8) -> bool) -> bool {
     let control = |b: u8| (b < 0x20 || b == 0x7f) && !allowed(b);
     if text.bytes().fold(false, |found, b| found | control(b)) {
@@ -75,7 +76,7 @@ pub(super) fn any_needs_escape(text: &str, allowed: impl Fn(u8) -> bool) -> bool
     !text.is_ascii() && text.chars().any(|c| !c.is_ascii() && needs_escape(c))
 }
 
-/// A text that starts with a letter and holds only characters without meaning in YAML.
+/// Returns true if a text starts with a letter and has only characters without meaning in YAML.
 pub(crate) fn is_safe_plain(text: &str) -> bool {
     let Some(first) = text.chars().next() else {
         return false;
@@ -91,7 +92,7 @@ pub(crate) fn is_safe_plain(text: &str) -> bool {
         && !text.ends_with([' ', ':'])
 }
 
-/// Characters that a single-quoted scalar cannot carry through every reader.
+/// Returns true if some reader does not preserve a character in a single-quoted scalar.
 fn needs_escape(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{2028}' | '\u{2029}' | '\u{feff}')
@@ -172,7 +173,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_written_is_read_back(text in "(?s)[ -~\t\n\r\u{85}\u{2028}\u{feff}é😀]{0,40}|.{0,20}") {
+        fn emitted_yaml_is_read_back(text in "(?s)[ -~\t\n\r\u{85}\u{2028}\u{feff}é😀]{0,40}|.{0,20}") {
             let short = format!("k: {}\n", scalar(&text));
             prop_assert_eq!(&ours(&short), &text);
             prop_assert_eq!(&theirs(&short), &text);

@@ -1,11 +1,11 @@
-//! Reads back what `emit` writes, and nothing else: each function gives the text of which its
-//! argument is the one spelling.
+//! Reads the spelling that `emit` writes, and refuses any other. Each function returns the text
+//! whose only spelling is its argument.
 
 use std::borrow::Cow;
 
 use super::emit;
 
-/// The text that [`emit::scalar`] spells so.
+/// Returns the text that [`emit::scalar`] spells this way.
 pub(crate) fn scalar(spelled: &str) -> Option<Cow<'_, str>> {
     if emit::is_safe_plain(spelled) {
         return Some(Cow::Borrowed(spelled));
@@ -20,17 +20,17 @@ pub(crate) fn scalar(spelled: &str) -> Option<Cow<'_, str>> {
         }
         None => Cow::Owned(double_quoted(spelled)?),
     };
-    // A text is quoted only where it has to be.
+    // Quotes are used only if the text needs them.
     (emit::scalar(&text) == spelled).then_some(text)
 }
 
-/// The text that [`emit::long_text`] spells so in double quotes, on one line.
+/// Returns the text that [`emit::long_text`] spells this way in double quotes, on one line.
 pub(crate) fn long_text(spelled: &str) -> Option<String> {
     double_quoted(spelled).filter(|text| !emit::is_exact_block(text))
 }
 
-/// The text that [`emit::double_quoted`] spells so: no character has an escape that does not need
-/// one, and each escape is the one that is written.
+/// Returns the text that [`emit::double_quoted`] spells this way: only characters that need an
+/// escape have one, and each escape is the one that `emit` writes.
 fn double_quoted(spelled: &str) -> Option<String> {
     let mut rest = spelled.strip_prefix('"')?.strip_suffix('"')?;
     let mut text = String::with_capacity(rest.len());
@@ -38,7 +38,7 @@ fn double_quoted(spelled: &str) -> Option<String> {
         let (before, escape) = rest.split_at(at);
         push(&mut text, before)?;
         let (c, length) = escaped(escape.as_bytes())?;
-        // The short escapes are the only ones of their characters; a long one may be another form.
+        // A short escape is the only one of its character; a long one may have another form.
         if length > 2
             && emit::double_quoted(c.encode_utf8(&mut [0; 4]))
                 != format!("\"{}\"", escape.get(..length)?)
@@ -52,14 +52,14 @@ fn double_quoted(spelled: &str) -> Option<String> {
     Some(text)
 }
 
-/// Takes characters that stand for themselves.
+/// Appends characters that are not escaped; `None` if one of them needs an escape.
 fn push(text: &mut String, plain: &str) -> Option<()> {
     let stands = !plain.bytes().fold(false, |found, b| found | (b == b'"'))
         && !emit::any_needs_escape(plain, |_| false);
     stands.then(|| text.push_str(plain))
 }
 
-/// The character of an escape, and the length of the escape.
+/// Returns the character of an escape, and the length of the escape.
 fn escaped(escape: &[u8]) -> Option<(char, usize)> {
     let digits = match escape.get(1)? {
         b'n' => return Some(('\n', 2)),

@@ -1,14 +1,13 @@
-//! YAML that anyone may have written, read into a tree with limits and positions.
+//! YAML from any writer, read into a tree with limits and positions.
 //!
 //! One reader serves frontmatter, histories, logs, packs and configuration. It builds [`Node`]s
-//! from parser events, so that every refusal names a line and a column, every value knows the
-//! bytes it came from (which is what an in-place edit needs), and no input can cost more than
-//! its size: nesting and the number of values are bounded, duplicate keys are refused, aliases are
-//! refused or expanded within a budget. Scalars keep their text; what a text means is the caller's
-//! question.
+//! from parser events. Every refusal names a line and a column, and every value has the span of its
+//! bytes, which in-place edits need. The cost of an input is bounded by its size: nesting and the
+//! number of values are limited, duplicate keys are refused, and aliases are refused or expanded
+//! within a budget. Scalars stay text, which the caller interprets.
 //!
-//! `edit` changes a value in place. `emit` is the only writer: a fixed spelling for each value, so
-//! that no upgrade of a library changes a byte of a vault. `exact` reads that spelling back.
+//! `edit` changes a value in place. `emit` is the only writer: it has a fixed spelling for each
+//! value, so that no upgrade of a library changes a byte of a vault. `exact` reads that spelling.
 //! Rules: `spec/yaml.md`.
 
 pub(crate) mod edit;
@@ -18,29 +17,29 @@ mod tree;
 
 use std::ops::Range;
 
-/// The deepest nesting of collections that is read.
+/// Maximum nesting of collections.
 pub const MAX_DEPTH: usize = 32;
 
-/// The most bytes that expanded aliases may add to one document.
+/// Maximum number of bytes that expanded aliases may add to one document.
 pub const MAX_ALIAS_BYTES: usize = 64 * 1024;
 
-/// The most values that are held at once: a value can be two bytes of text, and costs a hundred of
-/// memory.
+/// Maximum number of values in memory at once: a value can be two bytes of text, but needs a
+/// hundred bytes of memory.
 pub const MAX_NODES: usize = 1 << 20;
 
-/// What a reader tolerates beyond plain collections and scalars.
+/// The features that a reader accepts beyond plain collections and scalars.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Dialect {
-    /// Files that `ctx` owns the format of: no anchors, aliases, tags, directives or merge keys.
+    /// Files whose format `ctx` defines: no anchors, aliases, tags, directives or merge keys.
     Format,
-    /// Frontmatter written by people and other tools: aliases within a budget, tags ignored.
+    /// Frontmatter written by people and other programs: aliases within a budget, tags ignored.
     Frontmatter,
 }
 
-/// A value and the bytes it was read from.
+/// A value and the bytes that it was read from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Node {
-    /// The value itself.
+    /// The value.
     pub value: Value,
     /// Bytes of the value in the source text, without tag, anchor or block-scalar header.
     pub span: Range<usize>,
@@ -48,7 +47,7 @@ pub struct Node {
     pub line: usize,
     /// Column of the value's first byte, from 1, in characters.
     pub column: usize,
-    /// Whether an anchor, alias or tag stands at this node, so that its bytes are not the value.
+    /// True if the node has an anchor, alias or tag, so that its bytes are not the value.
     pub decorated: bool,
 }
 
@@ -59,39 +58,39 @@ pub enum Value {
     Scalar {
         /// The text after unescaping and folding.
         text: String,
-        /// Written plain, so that `3`, `true` or `null` have a type.
+        /// True if written plain, so that `3`, `true` or `null` have a type.
         plain: bool,
     },
     /// A sequence.
     Sequence {
         /// The items in order.
         items: Vec<Node>,
-        /// Written in `[...]` form.
+        /// True if written in `[...]` form.
         flow: bool,
     },
-    /// A mapping with scalar keys, in source order, no key twice.
+    /// A mapping with scalar keys, in source order, without duplicate keys.
     Mapping {
         /// Keys and values in order.
         entries: Vec<(Node, Node)>,
-        /// Written in `{...}` form.
+        /// True if written in `{...}` form.
         flow: bool,
     },
 }
 
-/// Why a text is not YAML that we read, and where.
+/// A place where a text is not YAML within the accepted features and limits.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}, column {column}: {problem}")]
 pub struct Error {
-    /// Line from 1.
+    /// Line, from 1.
     pub line: usize,
-    /// Column from 1.
+    /// Column, from 1.
     pub column: usize,
-    /// What is wrong there.
+    /// Description of the problem.
     pub problem: String,
 }
 
 impl Node {
-    /// The text of a scalar.
+    /// Returns the text of a scalar.
     pub fn text(&self) -> Option<&str> {
         match &self.value {
             Value::Scalar { text, .. } => Some(text),
@@ -99,13 +98,13 @@ impl Node {
         }
     }
 
-    /// Whether this is an absent value: `~`, `null` or nothing.
+    /// Returns true if this is an absent value: `~`, `null` or an empty text.
     pub fn is_null(&self) -> bool {
         matches!(&self.value, Value::Scalar { text, plain: true }
             if matches!(text.as_str(), "" | "~" | "null" | "Null" | "NULL"))
     }
 
-    /// A plain decimal number without sign or leading zero.
+    /// Returns a plain decimal number without sign or leading zero.
     pub fn number(&self) -> Option<u64> {
         match &self.value {
             Value::Scalar { text, plain: true } => canonical_number(text),
@@ -113,7 +112,7 @@ impl Node {
         }
     }
 
-    /// A plain `true` or `false`.
+    /// Returns a plain `true` or `false`.
     pub fn boolean(&self) -> Option<bool> {
         match &self.value {
             Value::Scalar { text, plain: true } => match text.as_str() {
@@ -125,7 +124,7 @@ impl Node {
         }
     }
 
-    /// The entries of a mapping.
+    /// Returns the entries of a mapping.
     pub fn entries(&self) -> Option<&[(Self, Self)]> {
         match &self.value {
             Value::Mapping { entries, .. } => Some(entries),
@@ -133,7 +132,7 @@ impl Node {
         }
     }
 
-    /// The items of a sequence.
+    /// Returns the items of a sequence.
     pub fn items(&self) -> Option<&[Self]> {
         match &self.value {
             Value::Sequence { items, .. } => Some(items),
@@ -141,12 +140,12 @@ impl Node {
         }
     }
 
-    /// The value under a key of a mapping.
+    /// Returns the value under a key of a mapping.
     pub fn get(&self, key: &str) -> Option<&Self> {
         self.entries()?.iter().find(|(k, _)| k.text() == Some(key)).map(|(_, v)| v)
     }
 
-    /// Whether two nodes hold the same value, whatever bytes spell it.
+    /// Returns true if two nodes have the same value, in any spelling.
     pub fn same_value(&self, other: &Self) -> bool {
         match (&self.value, &other.value) {
             (Value::Scalar { text: a, plain: p }, Value::Scalar { text: b, plain: q }) => {
@@ -163,7 +162,7 @@ impl Node {
         }
     }
 
-    /// Makes it a value without a place in a text: on the line before the first, and without bytes.
+    /// Removes the position from the node and its parts: line and column become 0, and spans empty.
     pub(crate) fn forget_place(&mut self) {
         (self.span, self.line, self.column) = (0..0, 0, 0);
         match &mut self.value {
@@ -178,7 +177,7 @@ impl Node {
         }
     }
 
-    /// An error at this node.
+    /// Makes an error at this node.
     pub fn error(&self, problem: impl Into<String>) -> Error {
         Error { line: self.line, column: self.column, problem: problem.into() }
     }
@@ -194,38 +193,37 @@ impl Node {
     }
 }
 
-/// Reads a decimal number that has exactly one spelling.
+/// Parses a decimal number that has exactly one spelling.
 pub(crate) fn canonical_number(text: &str) -> Option<u64> {
     let digits = text.bytes().all(|b| b.is_ascii_digit());
     let leading_zero = text.len() > 1 && text.starts_with('0');
     if digits && !leading_zero { text.parse().ok() } else { None }
 }
 
-/// A list in the mapping at the root that may be long: each item is handed over when it is read,
-/// and not kept.
+/// A list in the mapping at the root that may be long: each item is passed on when it is read, and
+/// not kept.
 pub(crate) struct List<'l> {
-    /// The key of the list.
+    /// Key of the list.
     pub(crate) key: &'static str,
-    /// The most values that one item may hold.
+    /// Maximum number of values in one item.
     pub(crate) nodes: usize,
-    /// Takes an item, or says why the whole text is refused.
+    /// Callback that receives an item, or returns an error that refuses the whole text.
     pub(crate) take: &'l mut dyn FnMut(Node) -> Result<(), Error>,
 }
 
-/// Reads one YAML document; an empty text is a null scalar.
+/// Parses one YAML document; an empty text is a null scalar.
 ///
 /// # Errors
-/// The first place where the text is not YAML, or goes beyond what `dialect` and the limits of
-/// this module allow.
+/// The first place where the text is not YAML, or exceeds `dialect` or the limits of this module.
 pub fn parse(text: &str, dialect: Dialect) -> Result<Node, Error> {
     tree::build(text, dialect, None)
 }
 
-/// Reads one YAML document, in which the items of a list are handed over one by one; the list of
-/// the result is empty. An item that was handed over may still stand in a text that is refused.
+/// Parses one YAML document and passes on the items of a list one by one; the list of the result is
+/// empty. The text may be refused after an item was passed on.
 ///
 /// # Errors
-/// As [`parse`], and what `list` refuses.
+/// The errors of [`parse`], and those that `list` returns.
 pub(crate) fn parse_list(text: &str, dialect: Dialect, list: List<'_>) -> Result<Node, Error> {
     tree::build(text, dialect, Some(list))
 }
@@ -268,7 +266,10 @@ mod tests {
             ("a: &x 1\nb: *x\n", "line 1, column 7: anchors and aliases are not allowed here"),
             ("a: !!str 1\n", "line 1, column 10: tags are not allowed here"),
             ("<<: {a: 1}\n", "line 1, column 1: merge keys are not allowed here"),
-            ("? [a]\n: b\n", "line 1, column 3: a key is a collection; keys are plain texts"),
+            (
+                "? [a]\n: b\n",
+                "line 1, column 3: a key is a collection, but keys must be plain texts",
+            ),
             (
                 "a: 1\n---\nb: 2\n",
                 "line 2, column 1: expected one YAML document, but found a second",

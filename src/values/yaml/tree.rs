@@ -7,7 +7,7 @@ use granit_parser::{Event, Parser, ScalarStyle, Span};
 
 use super::{Dialect, Error, List, MAX_ALIAS_BYTES, MAX_DEPTH, MAX_NODES, Node, Value};
 
-/// Reads a text; the items of `list` are handed over.
+/// Builds the tree of a text and passes on the items of `list`.
 pub(super) fn build(text: &str, dialect: Dialect, list: Option<List<'_>>) -> Result<Node, Error> {
     let options = granit_parser::options! {
         disallow_directives: true,
@@ -36,11 +36,11 @@ pub(super) fn build(text: &str, dialect: Dialect, list: Option<List<'_>>) -> Res
     }))
 }
 
-/// Looks for the characters that end a line, and with it a comment, for readers of YAML 1.1 and not
-/// for those of 1.2 (YAML-9). They may stand between double quotes only.
+/// Finds the characters that end a line, and with it a comment, in readers of YAML 1.1 but not of
+/// 1.2 (YAML-9). They are allowed between double quotes only.
 struct OtherLineEnds<'t> {
     text: &'t str,
-    /// The first that was not passed yet.
+    /// Position of the first one that was not passed yet.
     next: Option<usize>,
 }
 
@@ -51,7 +51,7 @@ impl<'t> OtherLineEnds<'t> {
         ends
     }
 
-    /// Looks for the next one from this byte on.
+    /// Finds the next one from this byte on.
     fn seek(&mut self, from: usize) {
         // All three begin with one of two bytes, which text in ASCII does not have.
         let rest = self.text.as_bytes().get(from..).unwrap_or_default();
@@ -82,7 +82,7 @@ impl<'t> OtherLineEnds<'t> {
         Ok(())
     }
 
-    /// Refuses the first that is left.
+    /// Refuses the first one that is left.
     fn finish(&self) -> Result<(), Error> {
         let Some((at, before)) = self.next.and_then(|at| Some((at, self.text.get(..at)?))) else {
             return Ok(());
@@ -93,7 +93,7 @@ impl<'t> OtherLineEnds<'t> {
         let ends = memchr::memchr2_iter(b'\n', b'\r', bytes)
             .filter(|n| bytes[*n] == b'\r' || n.checked_sub(1).is_none_or(|n| bytes[n] != b'\r'));
         let line = before.rfind(['\n', '\r']).map_or(before, |n| &before[n + 1..]);
-        // A mark at the beginning of the text is no part of its first line.
+        // A byte order mark at the beginning of the text is not part of its first line.
         let line = line.strip_prefix('\u{feff}').unwrap_or(line);
         Err(Error {
             line: 1 + ends.count(),
@@ -110,16 +110,16 @@ impl<'t> OtherLineEnds<'t> {
 struct Open {
     node: Node,
     anchor: usize,
-    /// A mapping's key that waits for its value.
+    /// Key of a mapping whose value is not read yet.
     key: Option<Node>,
-    /// Hashes of a mapping's keys: of two equal ones, the keys themselves are compared.
+    /// Hashes of the keys of a mapping: if two are equal, the keys themselves are compared.
     keys: HashSet<u64>,
 }
 
 struct Builder<'l> {
     dialect: Dialect,
     list: Option<List<'l>>,
-    /// Values that are held, or that were made since the last item was handed over.
+    /// Number of values in memory, or made since the last item was passed on.
     nodes: usize,
     hashes: RandomState,
     length: usize,
@@ -204,7 +204,7 @@ impl<'l> Builder<'l> {
                 self.stack.push(Open { node, anchor, key: None, keys: HashSet::new() });
                 let key = self.list.as_ref().map(|list| list.key);
                 if self.stack.len() == 2 && key.is_some_and(|key| self.in_list(key)) {
-                    // What stands before the list is bounded by itself.
+                    // The values before the list have a limit of their own.
                     self.nodes = 0;
                 }
             }
@@ -245,7 +245,7 @@ impl<'l> Builder<'l> {
         Ok(())
     }
 
-    /// Whether what comes next belongs to the list under `key`.
+    /// Returns true if the next value is in the list under `key`.
     fn in_list(&self, key: &str) -> bool {
         let [root, list, ..] = self.stack.as_slice() else {
             return false;
@@ -280,7 +280,9 @@ impl<'l> Builder<'l> {
                 Some(key) => entries.push((key, node)),
                 None => {
                     let Some(text) = node.text() else {
-                        return Err(node.error("a key is a collection; keys are plain texts"));
+                        return Err(
+                            node.error("a key is a collection, but keys must be plain texts")
+                        );
                     };
                     if text == "<<" && self.dialect == Dialect::Format {
                         return Err(node.error("merge keys are not allowed here"));
@@ -314,7 +316,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_character_that_ends_a_line_for_some_readers_stands_between_double_quotes_only() {
+    fn ambiguous_line_ends_are_allowed_in_double_quotes_only() {
         let refusal = |text: &str| match build(text, Dialect::Frontmatter, None) {
             Ok(_) => None,
             Err(why) => Some((why.line, why.column)),
