@@ -1,4 +1,4 @@
-//! One document, and what may be asked for: URIs, selectors and packs. Pure functions of bytes.
+//! Documents, URIs, selectors and packs: pure functions of bytes.
 
 pub mod document;
 pub mod pack;

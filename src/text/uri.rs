@@ -1,11 +1,11 @@
 //! `contextnest://` URIs: one parser, one canonical form (paper, section 6; `spec/uri.md`).
 //!
 //! A [`Uri`] names one document or section ([`Class::Direct`]), a set of documents ([`Class::Set`])
-//! or a question to a search back-end ([`Class::Delegated`]); its text alone decides which. Parsing
-//! applies the canonical form first (dot segments, percent-encoding), so two spellings of one URI
-//! are equal values. Whether the first segment is the name of a vault is for the [`Authorities`] of
-//! the vault that reads it: [`Uri::parse_in`] is the one way to read a URI that belongs to a vault.
-//! What a URI resolves to is not decided here.
+//! or a query for a search back-end ([`Class::Delegated`]); only its text decides which. Parsing
+//! computes the canonical form first (dot segments, percent-encoding), so two spellings of one URI
+//! are equal values. The [`Authorities`] of the vault that reads a URI decide if its first segment
+//! is the name of a vault: a URI of a vault must be read with [`Uri::parse_in`]. Resolving a URI is
+//! not part of this module.
 
 mod error;
 mod path;
@@ -26,16 +26,16 @@ use crate::values::yaml::canonical_number;
 
 use path::{Path, decode};
 
-/// The longest URI in bytes, as written and in canonical form.
+/// Maximum length of a URI in bytes, as written and in canonical form.
 pub const MAX_URI_BYTES: usize = 8192;
 
 pub(crate) const SCHEME: &str = "contextnest://";
 const TAG: &str = "tag";
 const SEARCH: &str = "search";
-/// What begins the path of a staged entry.
+/// First segment of the path of a staged entry.
 pub(crate) const STAGED: &str = "staged";
 
-/// Whether a URI that a program wrote names a staged entry (STAGE-6).
+/// Returns true if a URI that a program wrote names a staged entry (STAGE-6).
 pub(crate) fn is_staged(uri: &str) -> bool {
     let path = uri.strip_prefix(SCHEME).and_then(|rest| rest.strip_prefix(STAGED));
     path.is_some_and(|rest| rest.starts_with('/'))
@@ -44,86 +44,87 @@ pub(crate) fn is_staged(uri: &str) -> bool {
 /// A reference in the `contextnest://` scheme.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Uri {
-    /// The vault that it names, where it names one. A vault's own name is kept only where the path
-    /// alone would be read as another vault's.
+    /// Named vault, if any. A vault's own name is kept only if the path alone would name
+    /// another vault.
     pub authority: Option<Authority>,
-    /// What it names there.
+    /// Target in that vault.
     pub target: Target,
 }
 
 /// The vault that a URI names.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Authority {
-    /// Its name, in lower case.
+    /// Name, in lower case.
     pub name: String,
-    /// Whose it is.
+    /// Vault with that name.
     pub owner: Owner,
 }
 
-/// The URI names another vault.
+/// A URI that names another vault.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ForeignVault {
-    /// What it holds is not fetched.
+    /// The other vault is never read.
     #[error("`{name}` is another vault, which cannot be resolved yet; it is at `{}`", .location.escape_debug())]
     Unreachable {
-        /// Its name.
+        /// Name of the vault.
         name: String,
-        /// Where the registry says it is.
+        /// Location in the registry.
         location: String,
     },
-    /// A scoped vault does not list it.
+    /// `allow` of a scoped vault does not list the other vault.
     #[error("`{name}` is another vault, and `allow` in the configuration does not list it")]
     NotAllowed {
-        /// Its name.
+        /// Name of the vault.
         name: String,
     },
 }
 
-/// What a URI names.
+/// The target of a URI.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Target {
     /// A document, or one of its sections.
     Document {
-        /// The document.
+        /// Id of the document.
         id: DocumentId,
-        /// The checkpoint whose version is meant; the newest where absent. At least 1.
+        /// Checkpoint of the version, at least 1; `None` for the newest.
         checkpoint: Option<CheckpointNumber>,
-        /// The section that is meant. Not empty, and without `/`.
+        /// Section, which is not empty and does not contain `/`; `None` for the whole document.
         anchor: Option<String>,
     },
-    /// Every document with this tag, which has no `#`.
+    /// All documents with this tag, which has no `#`.
     Tag(Tag),
-    /// Every document beneath this folder, a path that ends in `/`.
+    /// All documents beneath this folder, a path that ends in `/`.
     Folder(String),
-    /// What a search back-end finds for this text.
+    /// The documents that a search back-end finds for this text.
     Search(String),
 }
 
 words! {
-    /// Which guarantees a URI has (paper, section 6.3).
+    /// The class of a URI, which decides its guarantees (paper, section 6.3).
     #[derive(Hash)]
     pub enum Class {
         /// One document or section, determined by path, checkpoint and anchor.
         Direct = "direct",
         /// The documents that a structural rule selects.
         Set = "set",
-        /// Whatever a search back-end answers.
+        /// The answer of a search back-end.
         Delegated = "delegated",
     }
 }
 
 impl Uri {
-    /// The URI of the newest version of a document, for an id that [`Uri::can_name`].
+    /// Makes the URI of the newest version of a document, for an id that [`Uri::can_name`].
     pub fn document(id: DocumentId) -> Self {
         Self::new(id, None)
     }
 
-    /// The URI of the version of a document at a checkpoint, for an id that [`Uri::can_name`].
+    /// Makes the URI of the version of a document at a checkpoint, for an id
+    /// that [`Uri::can_name`].
     pub fn pinned(id: DocumentId, checkpoint: CheckpointNumber) -> Self {
         Self::new(id, Some(checkpoint))
     }
 
-    /// The same without a checkpoint.
+    /// Returns the URI without a checkpoint.
     #[cfg(feature = "mcp")]
     pub(crate) fn unpinned(mut self) -> Self {
         if let Target::Document { checkpoint, .. } = &mut self.target {
@@ -132,8 +133,8 @@ impl Uri {
         self
     }
 
-    /// The same of a section of the document; of the whole one where the anchor is empty, or the URI
-    /// would be longer than one may be, so that no program could read it.
+    /// Returns the URI of a section of the document; that of the whole document if the anchor is
+    /// empty, or if the URI would exceed the limit.
     #[must_use]
     pub(crate) fn of_section(self, section: &str) -> Self {
         let mut uri = self.clone();
@@ -147,7 +148,7 @@ impl Uri {
         Target::Document { id, checkpoint, anchor: None }.into()
     }
 
-    /// Reads a URI as the vault with these names for vaults does.
+    /// Parses a URI with the names of vaults in a configuration.
     ///
     /// # Errors
     /// The first rule of URIs that the text breaks.
@@ -183,13 +184,13 @@ impl Uri {
             }
         };
         let uri = Self { authority, target };
-        // Encoding may triple a text; what is printed must be readable again.
+        // Encoding may triple the length; the printed text must be readable again.
         within_limit(uri.to_string().len())?;
         Ok(uri)
     }
 
-    /// This URI of the vault itself as that vault writes it; `None` where its path means something
-    /// else and the vault's own name cannot change that.
+    /// Returns this URI in the spelling of its own vault; `None` if the path has another meaning
+    /// that the vault's own name cannot change.
     pub fn within(self, authorities: &Authorities) -> Option<Self> {
         let path = match &self.target {
             Target::Document { id, .. } if !Self::can_name(id) => return None,
@@ -205,10 +206,10 @@ impl Uri {
         Some(Self { authority: Some(Authority { name, owner: Owner::This }), ..self })
     }
 
-    /// What it names in the vault itself.
+    /// Returns the target in this vault.
     ///
     /// # Errors
-    /// It names another vault.
+    /// The URI names another vault.
     pub fn local(&self) -> Result<&Target, ForeignVault> {
         match &self.authority {
             Some(Authority { name, owner: Owner::Other { location, allowed } }) => {
@@ -222,12 +223,13 @@ impl Uri {
         }
     }
 
-    /// Whether a URI can name this id: what begins with `tag/`, `search/` or `staged/` means something else.
+    /// Returns true if a URI can name this id: paths that begin with `tag/`, `search/` or `staged/`
+    /// have another meaning.
     pub fn can_name(id: &DocumentId) -> bool {
         !matches!(id.as_str().split_once('/'), Some((TAG | SEARCH | STAGED, _)))
     }
 
-    /// Which guarantees it has.
+    /// Returns the class of the URI.
     pub fn class(&self) -> Class {
         match self.target {
             Target::Document { .. } => Class::Direct,
@@ -243,7 +245,7 @@ impl From<Target> for Uri {
     }
 }
 
-/// Reads a URI of a vault that names no other vault.
+/// Parses a URI of a vault that names no other vaults.
 impl FromStr for Uri {
     type Err = UriError;
 
@@ -259,7 +261,8 @@ fn within_limit(found: usize) -> Result<(), UriError> {
     Ok(())
 }
 
-/// What RFC 3986 keeps out of URIs, and `?`: the scheme has no query component.
+/// Returns true for a character that RFC 3986 forbids in URIs, and for `?`: the scheme has no
+/// query component.
 pub(crate) fn is_refused(c: char) -> bool {
     c.is_control() || " \"<>?\\^`{|}".contains(c)
 }
@@ -281,9 +284,9 @@ fn read_anchor(raw: &str) -> Result<String, UriError> {
     Ok(anchor)
 }
 
-/// All bytes but the unreserved ones of RFC 3986, section 2.3.
+/// All bytes except the unreserved ones of RFC 3986, section 2.3.
 const RESERVED: AsciiSet = NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
-/// The same, but for the `/` between the names of a path.
+/// All bytes except unreserved ones and the `/` between the names of a path.
 const RESERVED_IN_PATH: AsciiSet = RESERVED.remove(b'/');
 
 /// Returns a text with every byte percent-encoded that is not unreserved.
@@ -291,7 +294,7 @@ pub(crate) fn encode(text: &str) -> String {
     utf8_percent_encode(text, &RESERVED).to_string()
 }
 
-/// Returns bytes with each percent-encoded that is not unreserved.
+/// Returns bytes, each percent-encoded unless it is unreserved.
 pub(crate) fn encode_bytes(bytes: &[u8]) -> String {
     percent_encode(bytes, &RESERVED).to_string()
 }
@@ -340,9 +343,9 @@ mod tests {
         }
     }
 
-    // What is a URI and what is not is in spec/vectors/uri; here are the values and messages.
+    // spec/vectors/uri tests which text is a URI; the tests here are for values and messages.
     #[test]
-    fn the_text_alone_says_what_a_uri_names() {
+    fn text_alone_decides_the_target_of_a_uri() {
         let cases = " nodes/a@7#b tag/x search/auth+flow%2B a/b/.. R&D:%20%25\u{e9} http://a /a .. a%2Fb \
                      a?b a% a%FF a@07 tag/x@3 a# tag/%23x search/a/b a%5Cb";
         let report: Vec<String> = cases
@@ -359,12 +362,12 @@ mod tests {
         [uri-scheme] expected `contextnest://`
         [uri-empty-segment] expected a name between two `/`
         [uri-escape] the path leaves the vault
-        [uri-encoded-slash] `a%2Fb` encodes a `/`, which no name contains
-        [uri-character] a URI holds no `?`
+        [uri-encoded-slash] `a%2Fb` encodes a `/`, which names cannot contain
+        [uri-character] a URI cannot contain `?`
         [uri-percent] expected two hexadecimal digits after `%` in `a%`
         [uri-not-utf8] the encoded bytes of `a%FF` are not UTF-8
         [uri-pin] expected a checkpoint number from 1 after `@`, but found `07`
-        [uri-not-a-document] only a document takes `@`; in a name write it as `%40`
+        [uri-not-a-document] only a document can have `@`; in a name write it as `%40`
         [uri-anchor] expected the name of a section after `#`, but found the end
         [uri-tag] expected a tag after `tag/`, but found `%23x`
         [uri-query] expected one query after `search/`, but found `a/b`
@@ -420,7 +423,7 @@ mod tests {
         }
 
         #[test]
-        fn a_vault_with_a_name_can_name_all_but_tags_and_searches(
+        fn uri_with_an_own_name_reaches_every_target(
             id in "(acme|home|x|tag|Acme)(/(acme|home|x|search)){0,3}",
             has_name: bool,
         ) {
@@ -438,7 +441,7 @@ mod tests {
         }
 
         #[test]
-        fn a_canonical_form_is_its_own(text in "[a-d\u{e9}/.@#%2F0+ ~:-]{0,12}") {
+        fn canonical_form_is_stable(text in "[a-d\u{e9}/.@#%2F0+ ~:-]{0,12}") {
             if let Ok(uri) = format!("contextnest://{text}").parse::<Uri>() {
                 let again: Uri = uri.to_string().parse().unwrap();
                 prop_assert_eq!(again.to_string(), uri.to_string());

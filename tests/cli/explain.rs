@@ -196,7 +196,7 @@ fn all_pins_are_one_checkpoint_for_the_whole_selector() {
     exit: 2
     -- stdout
     -- stderr
-    error[selector-invalid]: a selector is answered at one checkpoint, but this says 2 after 1
+    error[selector-invalid]: a selector cannot name two checkpoints, but found 2 after 1
       contextnest://nodes/ab@1 | contextnest://nodes/pay@2
                                  ^^^^^^^^^^^^^^^^^^^^^^^^^
     hint: pin every URI to `@1`, or resolve them one by one
@@ -334,9 +334,9 @@ fn a_section_that_is_not_there_is_an_error_wherever_it_stands() {
     exit: 2
     -- stdout
     -- stderr
-    error[selector-invalid]: a difference takes whole documents away, not a section
+    error[selector-invalid]: a difference removes whole documents, not sections
       #t - contextnest://nodes/r#one
            ^^^^^^^^^^^^^^^^^^^^^^^^^
-    hint: leave the `#` and the name behind it out
+    hint: remove the `#` and the name after it
     ");
 }

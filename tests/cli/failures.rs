@@ -263,8 +263,8 @@ fn each_failure_has_text_json_and_an_exit_code() {
     error[not-as-expected]: expected version 7, but version 1 is published
     hint: nothing was written; merge the published version, then expect it
 
-    error[pack-invalid]: `packs/x.yml`, line 3, column 8: a pack names no other pack, but this names `pack:y`
-    hint: repeat what the other pack selects
+    error[pack-invalid]: `packs/x.yml`, line 3, column 8: a pack cannot contain another pack, but found `pack:y`
+    hint: copy the query of the other pack
     hint: `ctx pack check` checks the live pack files
 
     error[query-invalid]: the query holds no word

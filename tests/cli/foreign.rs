@@ -101,7 +101,7 @@ fn an_adopted_folder_is_published_without_touching_a_body() {
     place.remove("posts/latin-1.md");
     assert_snapshot!(place.ctx("publish reference/comments reference/version-string").ok().stderr, @"
     warning[field-foreign]: reference/version-string, line 3: `version` has a value that ctx did not write (publishing replaces it, and keeps the old value under `metadata.original`)
-    warning[not-for-use]: reference/version-string, line 4: `status: archived` says that the text is not for use (`ctx publish --changed` leaves the file out; delete the line, or name the document, to publish it)
+    warning[not-for-use]: reference/version-string, line 4: `status: archived` marks the text as not for use (`ctx publish --changed` leaves the file out; delete the line, or name the document, to publish it)
     ");
     for (path, old) in before.iter().filter(|(path, _)| *path != "posts/latin-1.md") {
         let new = place.bytes(path);

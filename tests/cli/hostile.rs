@@ -68,7 +68,7 @@ fn malformed_yaml_is_reported_with_line_and_column() {
     assert_snapshot!(refused("---\nbase: &b {status: published}\n<<: *b\n---\n"), @"
     error[refused]: 1 file refused
       nodes/x.md
-        error[frontmatter-merge-key]: line 3, column 1: a merge key at the top level, which readers read differently (write the merged fields out)
+        error[frontmatter-merge-key]: line 3, column 1: a merge key at the top level, which readers interpret differently (write the merged fields out)
     hint: nothing was written; fix the documents, or leave them out
     hint: `--skip-invalid` publishes the valid documents
     ");

@@ -148,11 +148,11 @@ fn publish_all_leaves_out_copies_of_sync_programs() {
     warning[copy]: nodes/returns.sync-conflict-20240131-123456-ABCDEFG.md: it is a copy of `nodes/returns.md` that Syncthing wrote
       hint: merge the two files, and delete the copy
     warning[pack-unmatched]: packs/p (conflicted copy 2024-01-31 123456).yml:3: the query selects no live document
-      hint: correct the tags, filters and paths of the query, or give a file what it asks for, such as `tags: [policy]`
+      hint: correct the tags, filters and paths of the query, or give a file a matching field, such as `tags: [policy]`
     warning[pack-twice]: packs/p.yml:1: `packs/p (conflicted copy 2024-01-31 123456).yml` has the id `p`, too
       hint: give one of them another id
     warning[pack-unmatched]: packs/p.yml:3: the query selects no live document
-      hint: correct the tags, filters and paths of the query, or give a file what it asks for, such as `tags: [policy]`
+      hint: correct the tags, filters and paths of the query, or give a file a matching field, such as `tags: [policy]`
     4 documents checked: 0 errors, 5 warnings
     -- stderr
     ");
@@ -216,20 +216,20 @@ fn files_that_a_filter_of_git_stores_are_never_published() {
     -- stderr
     error[refused]: 2 files refused
       nodes/a.md
-        error[git-filtered]: it is a pointer of Git LFS, and not the text (`git lfs pull` writes the text)
+        error[git-filtered]: it is a pointer of Git LFS, not the text (`git lfs pull` writes the text)
       nodes/b.md
-        error[git-filtered]: it is a file that git-crypt encrypted, and not the text (`git-crypt unlock` decrypts it)
+        error[git-filtered]: it is a file that git-crypt encrypted, not the text (`git-crypt unlock` decrypts it)
     hint: nothing was written; fix the documents, or leave them out
     hint: `--skip-invalid` publishes the valid documents
     ");
     assert_snapshot!(place.ctx("validate").whole(), @"
     exit: 1
     -- stdout
-    error[git-filtered]: nodes/a.md: it is a pointer of Git LFS, and not the text
+    error[git-filtered]: nodes/a.md: it is a pointer of Git LFS, not the text
       hint: `git lfs pull` writes the text
-    error[git-filtered]: nodes/b.md: it is a file that git-crypt encrypted, and not the text
+    error[git-filtered]: nodes/b.md: it is a file that git-crypt encrypted, not the text
       hint: `git-crypt unlock` decrypts it
-    error[git-filtered]: nodes/c.md: it is a pointer of git-annex, and not the text
+    error[git-filtered]: nodes/c.md: it is a pointer of git-annex, not the text
       hint: `git annex get` writes the text
     4 documents checked: 3 errors, 0 warnings
     -- stderr

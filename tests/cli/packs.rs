@@ -118,8 +118,8 @@ fn a_pack_that_is_not_there_or_cannot_be_used_is_an_error() {
     exit: 1
     -- stdout
     -- stderr
-    error[pack-invalid]: `packs/nest.yml`, line 3, column 8: a pack names no other pack, but this names `pack:buy.start`
-    hint: repeat what the other pack selects
+    error[pack-invalid]: `packs/nest.yml`, line 3, column 8: a pack cannot contain another pack, but found `pack:buy.start`
+    hint: copy the query of the other pack
     hint: `ctx pack check` checks the live pack files
     ");
     assert_snapshot!(place.ctx("resolve pack:buy.start").whole(), @"
@@ -352,11 +352,11 @@ fn check_and_validate_find_what_is_wrong_with_live_packs() {
       hint: give one of them another id
     warning[pack-anchor]: packs/dead.yml:3:8: `nodes/risk` has no section `#vendro`
       hint: did you mean `#vendor`?
-    warning[pack-dead]: packs/dead.yml:4:12: `contextnest://nodes/gone` names nothing that is here
+    warning[pack-dead]: packs/dead.yml:4:12: `contextnest://nodes/gone` does not name a live document
       hint: fix the path, or remove the line
-    warning[pack-dead]: packs/dead.yml:4:38: `contextnest://gone/` names nothing that is here
+    warning[pack-dead]: packs/dead.yml:4:38: `contextnest://gone/` does not name a live document
       hint: fix the path, or remove the line
-    warning[pack-dead]: packs/dead.yml:4:59: `contextnest://tag/gone` names nothing that is here
+    warning[pack-dead]: packs/dead.yml:4:59: `contextnest://tag/gone` does not name a live document
       hint: fix the path, or remove the line
     warning[pack-key]: packs/escape.yml:3:1: unknown key `\u{1b}[31m\u{202e}`
       hint: fix the line; spec/vault.md lists the keys
@@ -380,11 +380,11 @@ fn check_and_validate_find_what_is_wrong_with_live_packs() {
       hint: give one of them another id
     warning[pack-anchor]: packs/dead.yml:3: `nodes/risk` has no section `#vendro`
       hint: did you mean `#vendor`?
-    warning[pack-dead]: packs/dead.yml:4: `contextnest://nodes/gone` names nothing that is here
+    warning[pack-dead]: packs/dead.yml:4: `contextnest://nodes/gone` does not name a live document
       hint: fix the path, or remove the line
-    warning[pack-dead]: packs/dead.yml:4: `contextnest://gone/` names nothing that is here
+    warning[pack-dead]: packs/dead.yml:4: `contextnest://gone/` does not name a live document
       hint: fix the path, or remove the line
-    warning[pack-dead]: packs/dead.yml:4: `contextnest://tag/gone` names nothing that is here
+    warning[pack-dead]: packs/dead.yml:4: `contextnest://tag/gone` does not name a live document
       hint: fix the path, or remove the line
     warning[pack-key]: packs/escape.yml:3: unknown key `\u{1b}[31m\u{202e}`
       hint: fix the line; spec/vault.md lists the keys
@@ -453,7 +453,7 @@ fn a_query_that_selects_nothing_is_a_warning() {
     exit: 1
     -- stdout
     warning[pack-unmatched]: packs/none.yml:3:8: the query selects no live document
-      hint: correct the tags, filters and paths of the query, or give a file what it asks for, such as `tags: [policy]`
+      hint: correct the tags, filters and paths of the query, or give a file a matching field, such as `tags: [policy]`
     3 packs checked: 1 problem
     -- stderr
     ");
@@ -475,15 +475,15 @@ fn what_a_pack_asks_for_and_no_document_has_is_a_warning() {
     exit: 1
     -- stdout
     warning[pack-unmatched]: packs/emptied.yml:4:12: the pack selects no live document: `excludes` or `node_types` leave none
-      hint: correct the query, or remove what takes its documents away
+      hint: correct the query, `excludes` or `node_types`
     warning[pack-unmatched]: packs/included.yml:4:12: the pack selects no live document: `excludes` or `node_types` leave none
-      hint: correct the query, or remove what takes its documents away
-    warning[pack-unmatched]: packs/tag.yml:3:8: no live document has `#archvied`, which the query names
+      hint: correct the query, `excludes` or `node_types`
+    warning[pack-unmatched]: packs/tag.yml:3:8: no live document has `#archvied`, which is in the query
       hint: correct the tag, or remove it from the query
     warning[pack-unmatched]: packs/typed.yml:3:8: the pack selects no live document: `excludes` or `node_types` leave none
-      hint: correct the query, or remove what takes its documents away
+      hint: correct the query, `excludes` or `node_types`
     warning[pack-unmatched]: packs/whole.yml:3:8: the query selects no live document
-      hint: correct the tags, filters and paths of the query, or give a file what it asks for, such as `tags: [policy]`
+      hint: correct the tags, filters and paths of the query, or give a file a matching field, such as `tags: [policy]`
     5 packs checked: 5 problems
     -- stderr
     ");

@@ -319,7 +319,7 @@ fn foreign_values_are_kept_and_their_reading_is_reported() {
     -- stderr
     warning[tag-grammar]: nodes/a, line 4: tag `1st` selects nothing (a tag is a letter, then letters, digits, `_` and `-`)
     warning[field-foreign]: nodes/a, line 5: `version` has a value that ctx did not write (publishing replaces it, and keeps the old value under `metadata.original`)
-    warning[not-for-use]: nodes/a, line 6: `status: archived` says that the text is not for use (`ctx publish --changed` leaves the file out; delete the line, or name the document, to publish it)
+    warning[not-for-use]: nodes/a, line 6: `status: archived` marks the text as not for use (`ctx publish --changed` leaves the file out; delete the line, or name the document, to publish it)
     ");
     assert_snapshot!(place.read("nodes/a.md"), @"
     ---

@@ -55,7 +55,7 @@ fn values_that_a_source_cannot_have_are_refused_with_line_and_mend() {
       hint: transports are mcp, rest, cli, function
     error[server-unknown]: sources/s.md:6: server `jria` is not declared
       hint: declare it under `servers` in .context/config.yaml
-    error[source-invalid]: sources/s.md:7: an item of `source.tools` is no name of a tool
+    error[source-invalid]: sources/s.md:7: an item of `source.tools` is not the name of a tool
       hint: write texts without a comma, a control or an invisible character
     error[source-invalid]: sources/s.md:8: `source.cache_ttl` is not a number of seconds above 0
       hint: write seconds: `cache_ttl: 300`
@@ -65,7 +65,7 @@ fn values_that_a_source_cannot_have_are_refused_with_line_and_mend() {
       hint: write days, as in `retention: 30d`
     error[source-invalid]: sources/s.md:12: `source.depends_on` is not a list of URIs: expected `contextnest://`
       hint: write `contextnest://sources/name`
-    error[source-invalid]: sources/s.md:13: `source.depends_on` is not a list of URIs: it names no single document
+    error[source-invalid]: sources/s.md:13: `source.depends_on` is not a list of URIs: it does not name a single document
       hint: write `contextnest://sources/name`
     error[dependency-kind]: sources/s.md:14: `source.depends_on` names `nodes/fees`, which is not a source
       hint: remove it: a link in the text is enough, or set `type: source` there
@@ -82,12 +82,12 @@ fn values_that_a_source_cannot_have_are_refused_with_line_and_mend() {
       sources/s.md
         error[source-invalid]: line 5: `source.transport` is missing or unknown (transports are mcp, rest, cli, function)
         error[server-unknown]: line 6: server `jria` is not declared (declare it under `servers` in .context/config.yaml)
-        error[source-invalid]: line 7: an item of `source.tools` is no name of a tool (write texts without a comma, a control or an invisible character)
+        error[source-invalid]: line 7: an item of `source.tools` is not the name of a tool (write texts without a comma, a control or an invisible character)
         error[source-invalid]: line 8: `source.cache_ttl` is not a number of seconds above 0 (write seconds: `cache_ttl: 300`)
         error[source-invalid]: line 9: `source.stage` is unknown (policies are never, default, always)
         error[source-invalid]: line 10: `source.retention` is not a number of days (write days, as in `retention: 30d`)
         error[source-invalid]: line 12: `source.depends_on` is not a list of URIs: expected `contextnest://` (write `contextnest://sources/name`)
-        error[source-invalid]: line 13: `source.depends_on` is not a list of URIs: it names no single document (write `contextnest://sources/name`)
+        error[source-invalid]: line 13: `source.depends_on` is not a list of URIs: it does not name a single document (write `contextnest://sources/name`)
     hint: nothing was written; fix the documents, or leave them out
     ");
     // Beside the document that it names, it is refused for that alone.

@@ -309,9 +309,9 @@ fn toml_and_json_are_never_edited() {
     -- stderr
     error[refused]: 2 files refused
       nodes/broken.md
-        error[frontmatter-format]: the frontmatter is not TOML that is read: line 2: string values must be quoted, expected literal string (fix it, or begin the file with an empty line if it is text)
+        error[frontmatter-format]: the frontmatter cannot be read as TOML: line 2: string values must be quoted, expected literal string (fix it, or begin the file with an empty line if it is text)
       nodes/twice.md
-        error[frontmatter-format]: the frontmatter is not JSON that is read: duplicate key `a` at line 1 column 16 (fix it, or begin the file with an empty line if it is text)
+        error[frontmatter-format]: the frontmatter cannot be read as JSON: duplicate key `a` at line 1 column 16 (fix it, or begin the file with an empty line if it is text)
     hint: nothing was written; fix the documents, or leave them out
     hint: `--skip-invalid` publishes the valid documents
     ");
@@ -330,7 +330,7 @@ fn a_published_text_in_a_file_is_refused() {
     -- stderr
     error[refused]: 1 file refused
       nodes/plain.md
-        error[original-frontmatter]: line 11: `metadata.original_frontmatter` is of a published text: publishing writes it there for a file that it does not edit (`ctx restore` writes the file of a published text; or remove the field)
+        error[original-frontmatter]: line 11: `metadata.original_frontmatter` belongs to a published text: publishing writes it for a file that it does not edit (`ctx restore` writes the file of a published text; or remove the field)
     hint: nothing was written; fix the documents, or leave them out
     ");
 }
@@ -369,7 +369,7 @@ fn problems_and_links_of_a_toml_file_have_its_lines() {
     place.write("nodes/page.md", text);
     assert_snapshot!(place.ctx("validate nodes/page").exits(1).stdout, @"
     error[title-invalid]: nodes/page.md:1: `title` is empty
-      hint: give it a text, or take the line away to use the first heading
+      hint: write a text, or remove the line to use the first heading
     warning[source-ignored]: nodes/page.md:1: `source` is ignored: the type is not source
       hint: set `type: source`
     warning[placeholder]: nodes/page.md:7: a placeholder of a template

@@ -1,4 +1,5 @@
-//! What a document is to sources, and what it needs of them (`spec/source.md`, SRC-3).
+//! The facts about a document that matter to sources: its type and its dependencies
+//! (`spec/source.md`, SRC-3).
 
 use std::collections::BTreeMap;
 
@@ -7,17 +8,17 @@ use super::frontmatter::NodeType;
 use super::links;
 use crate::values::model::id::DocumentId;
 
-/// Whether a document is a source, and what it depends on.
+/// The type and the dependencies of a document.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Dependent {
-    /// Whether it is a source.
+    /// True if it is a source.
     pub(crate) is_source: bool,
-    /// What it depends on, each with its line.
+    /// Documents that it depends on, each with its line.
     pub(crate) needed: BTreeMap<DocumentId, usize>,
 }
 
 impl Dependent {
-    /// What a text says; none for one that cannot be read.
+    /// Reads the facts from a text; `None` if it cannot be read.
     pub(crate) fn of(id: &DocumentId, text: &str) -> Option<Self> {
         let fields = Document::parse(text).ok()?.frontmatter;
         let links = links::dependencies(id, &fields).into_iter();

@@ -2,8 +2,9 @@
 //!
 //! An edit is a set of splices into the bytes of the file, each placed by the span of a parsed
 //! value. The result is parsed again and compared with the request: the fields have their new
-//! values, all others their old ones, and the body is the same bytes. Where the spelling of a
-//! frontmatter allows no such edit, it is refused and nothing is written (`spec/document.md`).
+//! values, all others their old ones, and the body is the same bytes. If the spelling of a
+//! frontmatter does not allow this, the edit is refused and nothing is
+//! written (`spec/document.md`).
 
 use std::ops::Range;
 
@@ -22,36 +23,36 @@ use crate::values::yaml::{Dialect, Node, Value, emit, parse};
 #[derive(Clone, Debug, Default)]
 pub struct Edit {
     set: Vec<(&'static str, String)>,
-    /// Fields that go, with their lines.
+    /// Fields to remove, with their lines.
     removed: Vec<&'static str>,
     original: Vec<(&'static str, String)>,
-    /// The frontmatter of a file that is not edited.
+    /// Original frontmatter of a file that is not edited.
     frontmatter: Option<String>,
     derived_from: Option<String>,
 }
 
-/// Why a frontmatter could not be edited in place.
+/// The reason why a frontmatter could not be edited in place.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum EditError {
-    /// The document cannot be read to begin with.
+    /// The document cannot be read.
     #[error(transparent)]
     Unreadable(#[from] Unreadable),
-    /// The block is written as `{...}`.
+    /// The frontmatter is written as `{...}`.
     #[error("the frontmatter is written as `{{...}}`, which cannot be edited in place")]
     Flow,
-    /// `metadata` holds something else than fields.
+    /// `metadata` is not a mapping.
     #[error("`metadata` is not a mapping, so the original values cannot be kept in it")]
     Metadata,
-    /// A line of this field would go, and has a comment, an anchor or a tag.
+    /// The lines of this field would be removed, and have a comment, an anchor or a tag.
     #[error(
         "the lines of `{0}` have a comment, an anchor or a tag, which would be deleted with them"
     )]
     Words(&'static str),
-    /// A person changed a field that only reviews set, and it would be set again.
+    /// A person changed a field that only reviews set, and the edit would overwrite it.
     #[error("`{0}` was changed by hand, and only reviews set it: the change would be lost")]
     ByHand(&'static str),
-    /// The change would have altered something else.
+    /// The edit would change something else.
     #[error("the frontmatter is spelled in a way that cannot be edited without changing more")]
     NotExact,
 }
@@ -63,13 +64,13 @@ impl From<NotExact> for EditError {
 }
 
 impl EditError {
-    /// How to mend it.
+    /// Returns advice on how to fix the frontmatter.
     pub fn hint(&self) -> &'static str {
         match self {
             Self::Unreadable(why) => why.hint(),
             Self::Flow => "write one `key: value` on a line",
             Self::Metadata => "rename the `metadata` field, or give it fields",
-            Self::ByHand(_) => "undo that change, and write what it says elsewhere",
+            Self::ByHand(_) => "undo that change, and write the information elsewhere",
             Self::Words(_) => {
                 "move the comment to a line of its own before that field, or delete what is not needed"
             }
@@ -108,7 +109,7 @@ impl Edit {
         self
     }
 
-    /// Removes those of these fields that it does not set.
+    /// Removes those of these fields that this edit does not set.
     #[must_use]
     pub(crate) fn without_others(mut self, fields: &[&'static str]) -> Self {
         let is_set = |field: &&&str| self.set.iter().any(|(key, _)| key == *field);
@@ -117,7 +118,7 @@ impl Edit {
         self
     }
 
-    /// Keeps a foreign value of one of our fields under `metadata.original`.
+    /// Keeps another program's value of one of our fields under `metadata.original`.
     #[must_use]
     pub fn keep_original(mut self, key: &'static str, value: &Node) -> Self {
         self.original.push((key, emit::flow(value)));
@@ -131,14 +132,14 @@ impl Edit {
         self
     }
 
-    /// Adds a URI to `derived_from`, keeping those that are there.
+    /// Adds a URI to `derived_from` and keeps the others.
     #[must_use]
     pub fn derived_from(mut self, uri: &str) -> Self {
         self.derived_from = Some(emit::in_flow(uri));
         self
     }
 
-    /// What retiring a document at an instant does to its published text.
+    /// Makes the edit of the published text that retires a document at an instant.
     #[must_use]
     pub(crate) fn retirement(version: Version, at: Timestamp) -> Self {
         Self::default()
@@ -150,8 +151,8 @@ impl Edit {
     /// Applies the change to the bytes of a document.
     ///
     /// # Errors
-    /// The document cannot be read, or its frontmatter is spelled so that this change cannot be
-    /// made alone.
+    /// The document cannot be read, or the spelling of its frontmatter does not allow this
+    /// change alone.
     pub fn apply(&self, document: &str) -> Result<String, EditError> {
         let before = Document::parse(document)?;
         let edited = match &before.parts.frontmatter {
@@ -162,7 +163,7 @@ impl Edit {
         Ok(edited)
     }
 
-    /// A frontmatter before a text that has none.
+    /// Returns the text with a new frontmatter before it.
     fn new_block(&self, document: &str, parts: &Parts) -> String {
         let nl = parts.line_end;
         let mut lines = format!("---{nl}");
@@ -214,7 +215,7 @@ impl Edit {
         Ok(format!("{}{edited}{}", &document[..block.start], &document[block.end..]))
     }
 
-    /// The lines for fields that `known` does not have yet.
+    /// Appends the lines of fields that `known` does not have yet.
     fn append_lines(&self, out: &mut String, indent: &str, nl: &str, known: Option<&Node>) {
         let is_new = |key: &str| known.is_none_or(|r| entry(r, key).is_none());
         for (key, value) in self.set.iter().filter(|(key, _)| is_new(key)) {
@@ -234,7 +235,7 @@ impl Edit {
         }
     }
 
-    /// What is to be kept in `metadata`, and under which key: original values as a mapping in one
+    /// Returns the key and the value to keep in `metadata`: original values as a mapping in one
     /// line, or the whole frontmatter.
     fn kept(&self) -> Option<(&'static str, String)> {
         if let Some(block) = &self.frontmatter {
@@ -244,7 +245,8 @@ impl Edit {
         (!pairs.is_empty()).then(|| ("original", format!("{{{}}}", pairs.join(", "))))
     }
 
-    /// What is kept as a new first entry of an existing `metadata`, or of the `original` in it.
+    /// Returns the splice that adds kept values at the beginning of an existing `metadata`, or of
+    /// its `original`.
     fn metadata_splice(
         &self,
         yaml: &str,
@@ -349,12 +351,12 @@ impl Edit {
     }
 }
 
-/// The hash that `checksum` records of a document's text.
+/// Returns the hash that `checksum` records for a document's text.
 pub fn checksum_of(document: &str) -> Result<String, Unreadable> {
     let parts = text::split(document).map_err(|text::Unclosed| Unreadable::Unclosed)?;
     let rest = match parts.frontmatter {
         Some(_) => document[parts.rest].to_owned(),
-        // The frontmatter that publishing adds ends in a line end of its own.
+        // The frontmatter that publishing adds ends with a line end of its own.
         None => format!("\n{}", &document[parts.rest]),
     };
     Ok(text::checksum(&rest).to_string())
@@ -373,7 +375,7 @@ mod tests {
     }
 
     #[test]
-    fn the_same_request_again_changes_nothing() {
+    fn edit_applied_twice_changes_nothing() {
         let tags = Edit::default().list("tags", &["a".to_owned(), "b".to_owned()]);
         for text in ["tags:  a, b\n", "tags: \n- a\n", "tags:   [x, y] # z\n", "tags:  {a: b}\n"] {
             let once = edited(&tags, &format!("---\n{text}---\nbody\n"));
@@ -382,7 +384,7 @@ mod tests {
     }
 
     #[test]
-    fn named_fields_change_and_every_other_byte_stays() {
+    fn edit_changes_named_fields_and_no_other_byte() {
         let text = "---\n# who\ntitle: 'A'   # keep\nstatus :  draft # soon\n\nversion: 1\nx: [1,  2]\n---\nbody\n";
         insta::assert_snapshot!(edited(&publish(), text), @r"
         ---
@@ -398,7 +400,7 @@ mod tests {
     }
 
     #[test]
-    fn missing_fields_are_added_with_the_files_own_line_end() {
+    fn edit_adds_missing_fields_with_the_line_end_of_the_file() {
         assert_eq!(
             edited(&publish(), "\u{feff}---\r\ntitle: A\r\n---\r\nb\r\n"),
             "\u{feff}---\r\ntitle: A\r\nstatus: published\r\nversion: 2\r\n---\r\nb\r\n"
@@ -412,7 +414,7 @@ mod tests {
     }
 
     #[test]
-    fn values_of_every_spelling_are_replaced() {
+    fn edit_replaces_values_in_every_spelling() {
         for value in [
             " draft",
             " 'draft'",
@@ -435,7 +437,7 @@ mod tests {
     }
 
     #[test]
-    fn what_an_author_wrote_within_a_value_is_not_replaced() {
+    fn edit_refuses_to_replace_comments_within_a_value() {
         for value in [
             " &s draft",
             " !!str draft",
@@ -449,7 +451,7 @@ mod tests {
     }
 
     #[test]
-    fn foreign_values_move_to_metadata_original() {
+    fn edit_moves_foreign_values_to_metadata_original() {
         let foreign = |text: &str| {
             let fields = Document::parse(text).unwrap().frontmatter;
             let edit = publish().keep_original("version", fields.get("version").unwrap());
@@ -495,7 +497,7 @@ mod tests {
     }
 
     #[test]
-    fn derived_from_keeps_what_is_there() {
+    fn edit_keeps_existing_entries_of_derived_from() {
         let add = Edit::default().derived_from("contextnest://nodes/a@3");
         for (before, after) in [
             ("", "derived_from: ['contextnest://nodes/a@3']\n"),
@@ -509,7 +511,7 @@ mod tests {
     }
 
     #[test]
-    fn an_edit_that_would_change_more_is_refused() {
+    fn edit_refuses_a_spelling_that_would_change_more() {
         for text in ["---\nstatus: &s draft\nother: *s\n---\n", "---\ntitle: x\n...\n---\n"] {
             assert_eq!(publish().apply(text), Err(EditError::NotExact), "{text:?}");
         }

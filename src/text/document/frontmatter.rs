@@ -1,8 +1,8 @@
-//! The fields of a document's frontmatter, as `ctx` understands them (`spec/document.md`).
+//! The fields of a document's frontmatter that `ctx` reads (`spec/document.md`).
 //!
-//! Reading never fails on a field: what is not understood is kept, read as absent, and reported
-//! by [`crate::text::document::validate`]. Only a block that is no YAML mapping makes a document
-//! unreadable.
+//! Reading never fails because of a field: a value that is not understood is kept, read as absent,
+//! and reported by [`crate::text::document::validate`]. A document is unreadable only if the block
+//! is not a YAML mapping.
 
 use std::collections::HashSet;
 
@@ -20,8 +20,8 @@ use crate::values::model::tag::Tag;
 use crate::values::model::transport::Transport;
 use crate::values::yaml::{Node, Value};
 
-/// What a document is for. Nine words have a meaning here (paper, Table 1; `skill` is ours); each other
-/// word is a type that a selector can ask for, and is treated as [`NodeType::Document`].
+/// The purpose of a document. Nine words have a meaning here (paper, Table 1; `skill` is ours).
+/// Every other word is a type that a selector can name, and is treated as [`NodeType::Document`].
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
 pub enum NodeType {
     /// Documentation, guides, overviews.
@@ -31,19 +31,19 @@ pub enum NodeType {
     Snippet,
     /// Terms and their definitions.
     Glossary,
-    /// How an agent is to behave.
+    /// The behavior that an agent should have.
     Persona,
     /// Templates and instructions for models.
     Prompt,
     /// Instructions for fetching live data.
     Source,
-    /// How a tool is used.
+    /// The use of a tool.
     Tool,
     /// Links and citations.
     Reference,
     /// A procedure that an agent can follow.
     Skill,
-    /// Whatever another program means by this word.
+    /// A word with a meaning in another program.
     Other(String),
 }
 
@@ -61,7 +61,7 @@ impl NodeType {
         ("skill", Self::Skill),
     ];
 
-    /// The word in a frontmatter.
+    /// Returns the word in a frontmatter.
     pub fn as_str(&self) -> &str {
         match self {
             Self::Other(word) => word,
@@ -71,7 +71,7 @@ impl NodeType {
         }
     }
 
-    /// The type with this word; `None` if the text cannot be a type.
+    /// Returns the type with this word; `None` if the text cannot be a type.
     pub fn from_word(word: &str) -> Option<Self> {
         let known = Self::ALL.into_iter().find(|(known, _)| *known == word);
         let other = || is_name(word).then(|| Self::Other(word.to_owned()));
@@ -79,22 +79,22 @@ impl NodeType {
     }
 }
 
-/// Whether a document is eligible.
+/// The field `status`, which decides if a document can be eligible.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Status {
-    /// Work in progress; also what an absent status means.
+    /// Work in progress; also the status if the field is absent.
     Draft,
-    /// Eligible, once a publication has sealed it.
+    /// Eligible, after a publication has sealed it.
     Published,
-    /// A word of another system, not eligible.
+    /// A word of another system; the document is not eligible.
     Foreign(String),
 }
 
 serialize_as_words!(Status);
 
 impl Status {
-    /// Reads a status word. The reference implementation's words for published are read in any
-    /// case.
+    /// Parses a status word. The reference implementation's words for published are read in
+    /// any case.
     pub fn from_word(word: &str) -> Self {
         const PUBLISHED: [&str; 6] =
             ["published", "active", "live", "released", "final", "shipped"];
@@ -107,7 +107,7 @@ impl Status {
         }
     }
 
-    /// The word to show.
+    /// Returns the word to show.
     pub fn as_str(&self) -> &str {
         match self {
             Self::Draft => "draft",
@@ -120,7 +120,7 @@ impl Status {
 /// The `source` block of a source node.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SourceBlock {
-    /// The protocol.
+    /// Protocol of the server.
     pub transport: Option<Transport>,
     /// Name of the server, as the configuration declares it.
     pub server: Option<String>,
@@ -130,16 +130,16 @@ pub struct SourceBlock {
     pub depends_on: Vec<String>,
     /// Seconds for which a result may be reused.
     pub cache_ttl: Option<u64>,
-    /// Whether results are kept.
+    /// Policy for keeping results.
     pub stage: Option<StagePolicy>,
-    /// For how many days a result is kept.
+    /// Number of days for which a result is kept.
     pub retention: Option<u64>,
 }
 
 /// The fields that `ctx` understands; the rest stays in [`Frontmatter::root`].
 #[derive(Clone, Debug)]
 pub struct Frontmatter {
-    /// The whole mapping; none where the document has no frontmatter or an empty one.
+    /// Whole mapping; `None` if the document lacks a frontmatter, or has an empty one.
     pub root: Option<Node>,
     /// `title`, if it is a text.
     pub title: Option<String>,
@@ -149,11 +149,11 @@ pub struct Frontmatter {
     pub node_type: NodeType,
     /// Tags without `#`, in order, each once: the plain ones, then those that the layout adds.
     pub tags: Vec<Tag>,
-    /// Tags of the field that are not plain. Only the layout of Obsidian has some of them as tags.
+    /// Tags of the field that are not plain. Some of them are tags in the obsidian layout.
     pub odd_tags: Vec<String>,
-    /// How tags are compared.
+    /// Markup that decides how tags are compared.
     pub(crate) markup: Markup,
-    /// `status`.
+    /// Status of the document; [`Status::Draft`] if absent.
     pub status: Status,
     /// `version`, if it is a number.
     pub version: Option<Version>,
@@ -165,14 +165,14 @@ pub struct Frontmatter {
     pub updated_at: Option<String>,
     /// `checksum` as written.
     pub checksum: Option<String>,
-    /// Until when the text is valid.
+    /// Declared end of validity, and successor.
     pub validity: Validity,
     /// The `source` block, of source nodes only.
     pub source: Option<SourceBlock>,
 }
 
 impl Frontmatter {
-    /// `promoted_from`, the URI of a staged entry (STAGE-16), if it is a text.
+    /// Returns `promoted_from`, the URI of a staged entry (STAGE-16), if it is a text.
     pub fn promoted_from(&self) -> Option<&str> {
         self.root.as_ref()?.get("promoted_from")?.text()
     }
@@ -205,12 +205,12 @@ impl Frontmatter {
         }
     }
 
-    /// The value of any field.
+    /// Returns the value of any field.
     pub fn get(&self, key: &str) -> Option<&Node> {
         self.root.as_ref()?.get(key)
     }
 
-    /// The field `draft`, if it is true: a mark of other programs, such as Hugo (DOC-40).
+    /// Returns the field `draft` if it is true: a mark of other programs, such as Hugo (DOC-40).
     pub fn draft_mark(&self) -> Option<(&str, &Node)> {
         let entries = self.root.as_ref().and_then(Node::entries).unwrap_or_default();
         let fields = entries.iter().filter_map(|(key, value)| Some((key.text()?, value)));
@@ -220,37 +220,37 @@ impl Frontmatter {
         fields.into_iter().find(is_mark)
     }
 
-    /// That field with its value, as `draft: true`.
+    /// Returns that field with its value, as `draft: true`.
     pub(crate) fn draft_said(&self) -> Option<String> {
         let (name, value) = self.draft_mark()?;
         Some(format!("{name}: {}", value.text().unwrap_or_default()))
     }
 
-    /// Whether the file says that it is a draft: by `status`, or where that is absent by `draft: true`
-    /// (DOC-40).
+    /// Returns true if the file is marked as a draft: by `status`, or if that is absent by `draft:
+    /// true` (DOC-40).
     pub fn says_draft(&self) -> bool {
         let has_status = self.get("status").is_some_and(|word| !word.is_null());
         self.is_marked_draft() || (has_status && self.status == Status::Draft)
     }
 
-    /// Whether `draft: true` alone says that the file is a draft.
+    /// Returns true if `draft: true` alone marks the file as a draft.
     pub fn is_marked_draft(&self) -> bool {
         self.get("status").is_none_or(Node::is_null) && self.draft_mark().is_some()
     }
 
-    /// Adds the tags that a document has because it is read in a certain way.
+    /// Adds the tags that a document has under a certain markup.
     pub fn add_tags(&mut self, tags: Vec<Tag>, markup: Markup) {
         self.tags.extend(tags);
         self.markup = markup;
     }
 
-    /// Whether a selector finds the document by a tag.
+    /// Returns true if a tag in a selector matches the document.
     pub fn has_tag(&self, wanted: &Tag) -> bool {
         self.tags.iter().any(|tag| self.markup.selects(wanted, tag))
     }
 }
 
-/// The items of a list, or the one value in its place.
+/// Returns the items of a list, or a single value as a list of one.
 pub(crate) fn one_or_many(node: Option<&Node>) -> &[Node] {
     match node.filter(|node| !node.is_null()) {
         Some(node) => node.items().unwrap_or(std::slice::from_ref(node)),
@@ -258,7 +258,7 @@ pub(crate) fn one_or_many(node: Option<&Node>) -> &[Node] {
     }
 }
 
-/// A list of tags, or one text that holds several, split at commas and blanks.
+/// Reads tags from a list, or from one text with several tags between commas and blanks.
 fn read_tags(node: Option<&Node>) -> (Vec<Tag>, Vec<String>) {
     let (mut tags, mut odd) = (Vec::new(), Vec::new());
     let Some(node) = node else { return (tags, odd) };
@@ -269,7 +269,7 @@ fn read_tags(node: Option<&Node>) -> (Vec<Tag>, Vec<String>) {
         Value::Sequence { items, .. } => items.iter().filter_map(Node::text).collect(),
         Value::Mapping { .. } => Vec::new(),
     };
-    // A set, because a text of 64 KiB can hold 20,000 tags.
+    // A set, because a text of 64 KiB can contain 20,000 tags.
     let mut seen = HashSet::new();
     for word in words {
         let tag = word.strip_prefix('#').unwrap_or(word);

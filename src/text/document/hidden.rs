@@ -1,4 +1,4 @@
-//! What a reader of a page does not see, but a reader of its text does, and what a merge left behind
+//! Parts of a text that a rendered page does not show, and conflict markers of a merge
 //! (`spec/document.md`, section 5).
 
 use std::borrow::Cow;
@@ -11,18 +11,18 @@ use super::text::BOM;
 use crate::values::model::hint::Hint;
 use crate::values::model::visible::{is_zero_width, turns_line};
 
-/// Something in a text that was left there, or that is not seen.
+/// A conflict, or a part of a text that a page does not show.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Found {
     pub(crate) code: &'static str,
     pub(crate) is_error: bool,
-    /// Line of the text, from 1, of the first one.
+    /// Line of the first one in the text, from 1.
     pub(crate) line: usize,
     pub(crate) message: String,
     pub(crate) hint: Hint,
 }
 
-/// Where the code blocks and spans of a text are, and its comments.
+/// The positions of code blocks, code spans and comments in a text.
 struct Structure {
     code: Vec<Range<usize>>,
     comments: Vec<usize>,
@@ -55,8 +55,8 @@ impl Structure {
     }
 }
 
-/// The conflict that a merge left: its three marks, each at the beginning of a line, in their order.
-/// Of a text with `examples` it is no error inside of a block of code.
+/// Finds the conflict that a merge left: three markers in order, each at the beginning of a line.
+/// If `examples` is true, a conflict inside a block of code is not an error.
 pub(crate) fn conflict(text: &str, examples: bool) -> Option<Found> {
     let mut places = Vec::new();
     let mut at = 0;
@@ -68,7 +68,7 @@ pub(crate) fn conflict(text: &str, examples: bool) -> Option<Found> {
             _ => ">>>>>>>",
         };
         let is_mark = mark.strip_prefix(wanted).is_some_and(|rest| {
-            // The middle mark stands alone; the others have the name of a side.
+            // The middle marker has nothing after it; the others have the name of a side.
             rest.is_empty() || (wanted != "=======" && rest.starts_with(' '))
         });
         if is_mark {
@@ -97,7 +97,8 @@ pub(crate) fn conflict(text: &str, examples: bool) -> Option<Found> {
     })
 }
 
-/// What a rendered page does not show: characters, comments, and places that a template was to fill.
+/// Finds the parts of a text that a rendered page does not show: characters, comments, and
+/// placeholders of templates.
 pub(crate) fn hidden(text: &str) -> Vec<Found> {
     let mut found = Vec::new();
     let mut add = |code, what: &str, places: &[usize], hint: &'static str| {
@@ -140,16 +141,18 @@ pub(crate) fn hidden(text: &str) -> Vec<Found> {
     found
 }
 
-/// How the lines of a block begin that are no text (`spec/resolve.md`, section 3).
+/// Beginning of the lines of a block that are not text (`spec/resolve.md`, section 3).
 const BLOCK_LINE: &str = "<!-- ctx:";
 
-/// A text with its hidden characters, and the first one of what looks like a line of a block, written
-/// as `\u{hexadecimal}`, and how many they are.
+/// Escapes the hidden characters of a text as `\u{hexadecimal}`, and the first character of
+/// anything that looks like a line of a block. Returns the text and the number of
+/// escaped characters.
 pub(crate) fn shown(text: &str) -> (Cow<'_, str>, usize) {
     if is_plain(text) && !text.contains(BLOCK_LINE) {
         return (Cow::Borrowed(text), 0);
     }
-    // Text by text, without a list of what is hidden: a result may be nothing else.
+    // One character after the other, without a list of hidden ones: a result may consist of
+    // them only.
     let (mut out, mut rest, mut escaped) = (String::new(), 0, 0);
     for (at, c) in text.char_indices() {
         let is_line = c == '<' && text[at..].starts_with(BLOCK_LINE);
@@ -167,12 +170,12 @@ pub(crate) fn shown(text: &str) -> (Cow<'_, str>, usize) {
     (Cow::Owned(out), escaped)
 }
 
-/// Whether a text has nothing but ASCII that a page shows.
+/// Returns true if a text has only ASCII characters that a page shows.
 fn is_plain(text: &str) -> bool {
     text.bytes().all(|byte| byte.is_ascii() && !is_control(char::from(byte)))
 }
 
-/// The characters of a text that a page does not show, with their places.
+/// Returns the characters of a text that a page does not show, with their positions.
 fn hidden_characters(text: &str) -> Vec<(usize, char)> {
     if is_plain(text) {
         return Vec::new();
@@ -180,13 +183,13 @@ fn hidden_characters(text: &str) -> Vec<(usize, char)> {
     text.char_indices().filter(|(at, c)| *c == BOM || is_hidden(text, *at, *c)).collect()
 }
 
-/// Whether a character is one of control that does not shape a text.
+/// Returns true for a control character other than a tab or a line end.
 fn is_control(c: char) -> bool {
     c.is_control() && !matches!(c, '\t' | '\n' | '\r')
 }
 
-/// Whether a character of a text is one that a page does not show. Joiners belong to the scripts and
-/// signs that they join, and a mark at the very beginning to the file.
+/// Returns true if a page does not show a character of a text. Exempt are joiners between
+/// characters of a script, selectors after a sign, and a byte order mark at the very beginning.
 fn is_hidden(text: &str, at: usize, c: char) -> bool {
     if turns_line(c) || is_control(c) {
         return true;
@@ -200,17 +203,17 @@ fn is_hidden(text: &str, at: usize, c: char) -> bool {
     let before = text[..at].chars().next_back();
     let after = text[at + c.len_utf8()..].chars().next();
     let is_script = is_joiner && joined(before) && joined(after);
-    // `#` and digits become signs too.
+    // A selector also makes signs of `#` and digits.
     let is_sign = is_selector && before.is_some_and(|c| !is_zero_width(c) && !c.is_whitespace());
     !is_script && !is_sign
 }
 
-/// Where `{{ ... }}` or `{% ... %}` begins that ends on its line, with something between.
+/// Finds the start of each `{{ ... }}` or `{% ... %}` that is not empty and ends on its line.
 fn placeholders(text: &str) -> Vec<usize> {
     let (mut found, mut start) = (Vec::new(), 0);
     for line in text.split_inclusive('\n') {
         for (opening, end) in [("{{", "}}"), ("{%", "%}")] {
-            // The last end of the line serves every opening before it.
+            // The last closing mark of a line is enough for every opening before it.
             let Some(last) = line.rfind(end) else { continue };
             let opened = line.match_indices('{').map(|(at, _)| at);
             let is_one = |at: &usize| {
@@ -225,11 +228,10 @@ fn placeholders(text: &str) -> Vec<usize> {
     found
 }
 
-/// Labels of definitions of links that serve as comments.
+/// Labels of link definitions that serve as comments.
 const COMMENT_LABELS: [&str; 3] = ["[//]:", "[comment]:", "[_]:"];
 
-/// Where comments of MDX begin, but for the ids of headings, and definitions of links that serve as
-/// comments.
+/// Finds MDX comments, except for ids of headings, and link definitions that serve as comments.
 fn other_comments(text: &str) -> Vec<(usize, &'static str)> {
     let mut found = Vec::new();
     let mut from = 0;
@@ -280,13 +282,13 @@ mod tests {
     }
 
     #[test]
-    fn a_conflict_is_its_three_marks_in_their_order() {
+    fn conflict_needs_its_three_markers_in_order() {
         let text = "# A\n\n<<<<<<< HEAD\none\n=======\ntwo\n>>>>>>> other\n";
         insta::assert_snapshot!(report(text), @"error 3: [conflict-markers] a merge left its conflict markers in the text");
         let diff3 = "<<<<<<< HEAD\r\none\r\n||||||| base\r\n=======\r\ntwo\r\n>>>>>>> o\r\n";
         assert!(report(diff3).starts_with("error 1:"));
         insta::assert_snapshot!(report(&format!("```\n{text}```\n")), @"warning 4: [conflict-markers] a merge left its conflict markers in the text");
-        // A conflict that a block of code is a part of.
+        // The conflict begins before a block of code and ends in it.
         assert!(
             report("<<<<<<< a\n```\nx\n=======\n```\ny\n>>>>>>> b\n```\n").starts_with("error")
         );
@@ -295,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_page_does_not_show_is_named_once_of_each_kind() {
+    fn hidden_text_is_reported_once_for_each_kind() {
         let text =
             "a\u{202e}b\u{2066}c\n\u{200b}\n<!-- act -->\nx <!-- more --> {{ name }} {% if %}\n";
         insta::assert_snapshot!(report(text), @"
@@ -314,19 +316,19 @@ mod tests {
             report("# A {/* #a */}\n\n`{/* b */}` /* c */ {x}\n\n```\n{/* d */}\n```\n"),
             ""
         );
-        // In time that grows with the length.
+        // The time grows linearly with the length.
         assert_eq!(report(&("{/*".repeat(1 << 18) + "*/")), "");
         assert_ne!(report(&"{/*#a*/}".repeat(1 << 16)), "");
         assert_eq!(report("{} {{}} {{ open\n }} a {b} \\(x\\)\n"), "");
         assert_eq!(placeholders("{{}} {{ x }} {%} {% y %}\n{{ z\n}}"), [5, 17]);
-        // In time that grows with the length.
+        // The time grows linearly with the length.
         let braces = "{".repeat(1 << 20);
         assert!(placeholders(&braces).is_empty());
         assert_eq!(placeholders(&format!("{braces}}}}}")).len(), (1 << 20) - 2);
     }
 
     #[test]
-    fn what_scripts_and_signs_need_is_no_finding() {
+    fn joiners_of_scripts_and_signs_are_not_reported() {
         for text in
             ["می\u{200c}خواهم", "👩\u{200d}🚀", "❤\u{fe0f} #\u{fe0f}\u{20e3}", "soft\u{a0}space　"]
         {
@@ -335,7 +337,7 @@ mod tests {
         assert_ne!(report("a\u{200d}b"), "");
         assert_ne!(report("a \u{fe0f}b"), "");
         assert_ne!(report("a\u{feff}b"), "");
-        // The mark of a file is before its frontmatter.
+        // A byte order mark before the frontmatter is allowed.
         assert_ne!(report("\u{feff}# A"), "");
     }
 }

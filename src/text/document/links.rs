@@ -1,12 +1,11 @@
-//! The links of a document: what its text refers to, as far as the text alone says
-//! (`spec/graph.md`).
+//! The links of a document, as far as its text alone determines them (`spec/graph.md`).
 //!
-//! `read` takes the frontmatter's `derived_from` and `source.depends_on`, then the body's
-//! Markdown links, wikilinks and `contextnest://` URIs, in the order of the text. Code gives no
-//! links, and what names no single document (a tag, a folder, a search, a web page, an image) is no
-//! link. Whether a target exists is not asked here: a [`LinkTarget::Name`] is resolved among the
-//! ids of a vault by [`Names`]. Work and answer are bounded whatever the text is: at most
-//! [`MAX_BODY`] bytes are looked at, and at most [`MAX_LINKS`] links given.
+//! `read` returns the frontmatter's `derived_from` and `source.depends_on`, then the body's
+//! Markdown links, wikilinks and `contextnest://` URIs, in the order of the text. Code contains no
+//! links, and a text that does not name a single document (a tag, a folder, a search, a web page,
+//! an image) is not a link. The existence of targets is not checked here: [`Names`] resolves a
+//! [`LinkTarget::Name`] among the ids of a vault. Work and answer are bounded for every text: at
+//! most [`MAX_BODY`] bytes are read, and at most [`MAX_LINKS`] links returned.
 
 mod bare;
 mod markup;
@@ -31,37 +30,37 @@ use crate::text::uri::UriError;
 use crate::values::model::id::{DocumentId, IdError};
 use crate::values::model::number::CheckpointNumber;
 
-/// The most links that a document has; what follows is not seen.
+/// Maximum number of links of a document; further ones are not read.
 pub const MAX_LINKS: usize = 10_000;
-/// The most bytes of a body that are searched for links.
+/// Maximum number of bytes of a body that are searched for links.
 pub const MAX_BODY: usize = 4 << 20;
 
-/// How one document refers to another.
+/// The kind of a link from one document to another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LinkKind {
-    /// The body mentions it.
+    /// The body mentions the target.
     Reference,
-    /// A source that is hydrated after it.
+    /// The source needs the result of the target, which is hydrated first.
     DependsOn,
-    /// It was made from it.
+    /// The document was derived from the target.
     DerivedFrom,
 }
 
 impl LinkKind {
-    /// Every kind with its word.
+    /// All kinds with their words.
     pub const ALL: [(&'static str, Self); 3] = [
         ("reference", Self::Reference),
         ("depends_on", Self::DependsOn),
         ("derived_from", Self::DerivedFrom),
     ];
 
-    /// The kind with this word.
+    /// Returns the kind with this word.
     pub fn from_word(word: &str) -> Option<Self> {
         Self::ALL.iter().find(|(w, _)| *w == word).map(|(_, kind)| *kind)
     }
 
-    /// The word in reports and in `context.yaml`.
+    /// Returns the word in reports and in `context.yaml`.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Reference => "reference",
@@ -71,24 +70,24 @@ impl LinkKind {
     }
 }
 
-/// What a link names, as far as the text alone says.
+/// The target of a link, as far as the text alone determines it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LinkTarget {
-    /// The document with this id (the text of a valid [`DocumentId`]); checkpoint and anchor stand
-    /// beside.
+    /// The document with this id, which is a valid [`DocumentId`]. [`Link`] has the checkpoint and
+    /// the anchor.
     Document(String),
-    /// The path of a link that begins with `/`, without it; that of a folder ends in `/`, or is empty
-    /// for the root. Which document it is depends on the configuration, and for a folder on which
-    /// there are: see [`site_targets`].
+    /// The path of a link that begins with `/`, without it; that of a folder ends in `/`, or is
+    /// empty for the root. The configuration decides which document it is, and for a folder also
+    /// which documents exist: see [`site_targets`].
     Site(String),
-    /// A wikilink by name or by the end of a path, as in `[[name]]` and `[[folder/name]]`. It needs
-    /// the ids of a vault to be resolved: see [`Names`].
+    /// A wikilink by name or by the end of a path, as in `[[name]]` and `[[folder/name]]`.
+    /// [`Names`] resolves it among the ids of a vault.
     Name(String),
 }
 
 impl LinkTarget {
-    /// The document that it names by its id.
+    /// Returns the document that the target names by its id.
     pub fn document(&self) -> Option<DocumentId> {
         match self {
             Self::Document(id) => id.parse().ok(),
@@ -97,109 +96,109 @@ impl LinkTarget {
     }
 }
 
-/// One link.
+/// A link of a document.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Link {
-    /// How the document refers.
+    /// Kind of the link.
     pub kind: LinkKind,
-    /// To what.
+    /// Target of the link.
     pub target: LinkTarget,
-    /// The section that is meant: an anchor or, in a wikilink, also the text of a heading.
+    /// Section of the target: an anchor or, in a wikilink, the text of a heading.
     pub anchor: Option<String>,
-    /// The checkpoint whose version is meant; the newest where absent.
+    /// Checkpoint of the version; `None` for the newest.
     pub checkpoint: Option<CheckpointNumber>,
     /// Line of the whole text, from 1.
     pub line: usize,
 }
 
-/// A place that reads as a link to a document but cannot name any.
+/// A text that reads as a link to a document but cannot name one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Broken {
-    /// As written.
+    /// Text as written.
     pub text: String,
-    /// Why it names nothing.
+    /// Reason why it cannot name a document.
     pub why: Unusable,
     /// Line of the whole text, from 1.
     pub line: usize,
 }
 
-/// A place that names a section of the document itself; no link, as it leads nowhere else.
+/// A link to a section of the document itself, which is not a link to a document.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OwnSection {
-    /// An anchor or, in a wikilink, also the text of a heading.
+    /// Anchor or, in a wikilink, the text of a heading.
     pub anchor: String,
     /// Line of the whole text, from 1.
     pub line: usize,
 }
 
-/// An image that is shown from a file; no link, as it names no document.
+/// An image that is shown from a file, which is not a link to a document.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Image {
-    /// As written.
+    /// Text as written.
     pub text: String,
-    /// The path of the file, without `.` and `..`, seen from the root or, if `above` is not 0, from
-    /// the folder that is so many above the root.
+    /// Path of the file, without `.` and `..`, relative to the root or to the folder that is
+    /// `above` levels higher.
     pub path: String,
-    /// How many folders above the root it begins.
+    /// Number of levels above the root at which the path begins.
     pub above: usize,
-    /// Whether it was written with a `/` before it.
+    /// True if the path was written with a `/` before it.
     pub from_root: bool,
-    /// Whether it is an embedded wikilink, which names a file anywhere.
+    /// True for an embedded wikilink, which names a file in any folder.
     pub by_name: bool,
     /// Line of the whole text, from 1.
     pub line: usize,
 }
 
-/// Why a link can name no document.
+/// The reason why a link cannot name a document.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Unusable {
-    /// More `..` than folders.
+    /// The path has more `..` than folders.
     #[error("the path leaves the vault")]
     Escape,
-    /// Percent-encoded bytes that are no name.
+    /// Percent-encoded bytes are not a name.
     #[error("its percent-encoded bytes are not a name")]
     Encoding,
-    /// A path that breaks a rule of ids.
+    /// The path breaks a rule of ids.
     #[error(transparent)]
     DocumentId(IdError),
-    /// A URI that breaks a rule of URIs.
+    /// The URI breaks a rule of URIs.
     #[error(transparent)]
     Uri(UriError),
 }
 
-/// What the text of a document refers to.
+/// All links and images in the text of a document, in the order of the text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Links {
-    /// The links, in the order of the text.
+    /// Links to documents.
     pub links: Vec<Link>,
-    /// What reads as a link and can name nothing, in the order of the text.
+    /// Texts that read as links but cannot name a document.
     pub broken: Vec<Broken>,
-    /// What names a section of the document itself, in the order of the text.
+    /// Links to sections of the document itself.
     pub own_sections: Vec<OwnSection>,
-    /// Images that are shown from files, in the order of the text.
+    /// Images that are shown from files.
     pub images: Vec<Image>,
-    /// What CommonMark without wikilinks reads as links: `[[1]](a.md)` is a wikilink here, and what
-    /// follows it is text.
+    /// Links that exist only for a reader without wikilinks, as CommonMark: `[[1]](a.md)` is a
+    /// wikilink here, with text after it.
     pub behind_wikilinks: Vec<Link>,
-    /// Whether the text goes on beyond what was looked at.
+    /// True if the text continues beyond the limits.
     pub truncated: bool,
 }
 
-/// Every link of a document, in the order of the text (frontmatter fields first), bounded. A link
-/// that is repeated is given each time.
+/// Returns the links of a document in the order of the text (frontmatter fields first), within the
+/// limits. Repeated links are not merged.
 pub fn links(id: &DocumentId, text: &str, document: &Document) -> Vec<Link> {
     read(id, text, &document.frontmatter, document.parts.body).links
 }
 
-/// The end of a name or path that decides where a wikilink may lead: ids whose last segments fold
-/// to the same text are the candidates that [`Names`] takes in.
+/// Returns the last segment of a name or path. Ids with the same folded last segment are the
+/// candidates that [`Names`] needs.
 pub fn last_segment(name: &str) -> &str {
     name.rsplit('/').next().unwrap_or(name)
 }
 
-/// Whether a name has the ending of a file that is no Markdown: one to ten letters and digits, not
-/// digits alone, so that `v1.2` is a name.
+/// Returns true if a name has the ending of a file that is not Markdown: one to ten letters and
+/// digits with at least one letter, so that `v1.2` is a name.
 pub fn is_other_file(name: &str) -> bool {
     let name = last_segment(name);
     let Some((stem, ending)) = name.rsplit_once('.') else { return false };
@@ -240,7 +239,8 @@ mod tests {
         all.into_iter().map(|(_, text)| text).collect::<Vec<_>>().join("\n")
     }
 
-    // Which text is a link is in spec/vectors/links; here are order, lines and messages.
+    // spec/vectors/links tests which text is a link; the tests here are for order, lines
+    // and messages.
     #[test]
     fn links_come_in_the_order_of_the_text_with_their_lines() {
         let text = "---\ntitle: t\ntype: source\nderived_from: [nodes/old, 'contextnest://nodes/b@3']\n\
@@ -258,12 +258,12 @@ mod tests {
         11: reference ?Folder/Note#A heading
         11: reference nodes/c
         13: ../../../b.md (the path leaves the vault)
-        13: contextnest://a?b (a URI holds no `?`)
+        13: contextnest://a?b (a URI cannot contain `?`)
         ");
     }
 
     #[test]
-    fn code_and_labels_give_no_links() {
+    fn code_and_labels_contain_no_links() {
         let code =
             "`[[a]]` `contextnest://a`\n\n```\n[[a]] contextnest://a [x](b.md)\n```\n\n    [[a]]\n";
         assert_eq!(of(code).links, []);

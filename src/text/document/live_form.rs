@@ -1,6 +1,6 @@
-//! What the unchanged live file of a published document has. Mostly that is the published text.
-//! Where publishing leaves the file alone, the published text keeps the frontmatter of the file in
-//! `metadata.original_frontmatter` (`spec/document.md`, section 6).
+//! The live form of a published text: the text that its live file has while it is unchanged. Mostly
+//! that is the published text. If publishing does not edit the file, the published text keeps the
+//! frontmatter of the file in `metadata.original_frontmatter` (`spec/document.md`, section 6).
 
 use std::borrow::Cow;
 
@@ -15,28 +15,28 @@ use crate::files::vault::config::FrontmatterMode;
 use crate::values::model::layout::limit;
 use crate::values::yaml::Node;
 
-/// The field of `metadata` that keeps the frontmatter of a file which publishing does not edit: its
-/// first lines, up to the body, in normal form.
+/// Field of `metadata` with the frontmatter of a file that publishing does not edit: its first
+/// lines, up to the body, in normal form.
 pub(crate) const ORIGINAL_FRONTMATTER: &str = "original_frontmatter";
 
-/// What publishing inserts where it is missing (DOC-15).
+/// Fields that publishing inserts if they are missing (DOC-15).
 const INSERTED: [&str; 4] = ["title", "type", "author", "created_at"];
 
-/// Whether publishing writes into the frontmatter of a live file. It can edit YAML only.
+/// Returns true if publishing writes into the frontmatter of a live file. It can edit YAML only.
 pub(crate) fn is_edited(live: &Document, mode: FrontmatterMode) -> bool {
     mode == FrontmatterMode::Managed && live.format == Format::Yaml
 }
 
-/// The text that the live file of a published text has.
+/// The live form of a published text.
 #[derive(Debug)]
 pub struct LiveForm<'s> {
     text: Cow<'s, str>,
-    /// The fields in it, if they are not those of the published text.
+    /// Fields of the live file, if they are not those of the published text.
     original: Option<Frontmatter>,
 }
 
 impl<'s> LiveForm<'s> {
-    /// That of a published text.
+    /// Returns the live form of a published text.
     pub fn of(sealed: &'s str) -> Self {
         match original(sealed) {
             Some((text, fields)) => Self { text: Cow::Owned(text), original: Some(fields) },
@@ -44,23 +44,23 @@ impl<'s> LiveForm<'s> {
         }
     }
 
-    /// The text, in normal form.
+    /// Returns the text, in normal form.
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// The text, in normal form.
+    /// Returns the text, in normal form.
     pub(crate) fn into_text(self) -> String {
         self.text.into_owned()
     }
 
-    /// Whether a live file has this text.
+    /// Returns true if a live file has this text.
     pub(crate) fn is_of(&self, live: &str) -> bool {
         *normalise(live) == *self.text
     }
 
-    /// A text that is handed in without a frontmatter, as the body of this one: the fields stay. None
-    /// where it has a frontmatter, or this one has none.
+    /// Returns this text with another body, which is submitted without a frontmatter: the fields
+    /// stay. `None` if the new text has a frontmatter, or this one does not.
     pub(crate) fn with_body_of(&self, live: &str, document: &Document) -> Option<String> {
         if !document.lacks_frontmatter() {
             return None;
@@ -70,20 +70,20 @@ impl<'s> LiveForm<'s> {
         (own > 0).then(|| format!("{}{body}", &self.text[..own]))
     }
 
-    /// Whether publishing left the file as it was.
+    /// Returns true if publishing did not edit the file.
     pub(crate) fn is_untouched(&self) -> bool {
         self.original.is_some()
     }
 
-    /// Whether `status`, `version`, `updated_at` and `checksum` of a live file say what it was
-    /// edited from: not those that are left over, or that another program wrote.
+    /// Returns true if `status`, `version`, `updated_at` and `checksum` of a live file record the
+    /// version it was edited from, instead of old values or those of another program.
     pub(crate) fn has_our_fields(&self, live: &Document, mode: FrontmatterMode) -> bool {
         !self.is_untouched() && (is_edited(live, mode) || has_our_four(&live.frontmatter))
     }
 
-    /// Whether an edited live file says that it is a draft of the next version. Where publishing
-    /// does not write the word, that is one which the published file did not have. A file that lost
-    /// its frontmatter says nothing.
+    /// Returns true if an edited live file is marked as a draft of the next version. If publishing
+    /// does not write `status`, the published file must not have had the mark. A file that lost its
+    /// frontmatter is not a draft.
     pub(crate) fn is_draft(&self, live: &Document, mode: FrontmatterMode) -> bool {
         match self.has_our_fields(live, mode) {
             true if live.lacks_frontmatter() => false,
@@ -95,10 +95,10 @@ impl<'s> LiveForm<'s> {
     }
 }
 
-/// The text and the fields of the file that a published text was made from, if that keeps them. A
-/// text whose other fields are not those of the file was made by something else.
+/// Returns the text and the fields of the file that a published text was made from, if the text
+/// records them. `None` if other fields differ, because another program made such a text.
 fn original(sealed: &str) -> Option<(String, Frontmatter)> {
-    // Nearly no text has the word.
+    // Nearly every text lacks the word.
     let head = sealed.as_bytes();
     let head = &head[..head.len().min(limit::FRONTMATTER + 16)];
     memmem::find(head, ORIGINAL_FRONTMATTER.as_bytes())?;
@@ -112,7 +112,8 @@ fn original(sealed: &str) -> Option<(String, Frontmatter)> {
     (is_whole && is_made_from(made, &live.frontmatter)).then_some((text, live.frontmatter))
 }
 
-/// Whether fields are those of a live file, and what publishing sets or inserts.
+/// Returns true if the fields are those of a live file, apart from those that publishing sets
+/// or inserts.
 fn is_made_from(made: &Frontmatter, live: &Frontmatter) -> bool {
     let entries = [made, live].map(|fields| entries(fields.root.as_ref()));
     let keys = entries.into_iter().flatten().map(|(key, _)| key.text());

@@ -1,10 +1,10 @@
-//! A document: its id, its frontmatter, its body. Pure functions of bytes; the disk is not
-//! touched here.
+//! A document: its id, its frontmatter, its body. All functions are pure functions of bytes; the
+//! disk is not accessed here.
 //!
-//! [`Document::parse`] reads a published text and [`Document::of_live`] a live one,
-//! [`validate::problems`] says what is wrong with it,
-//! [`edit::Edit`] changes fields of its frontmatter and no other byte. [`text::normalise`] is the
-//! form that hashes are taken of. Rules: `spec/document.md`.
+//! [`Document::parse`] reads a published text and [`Document::of_live`] a live one.
+//! [`validate::problems`] returns the problems of a document, and [`edit::Edit`] changes fields of
+//! its frontmatter and no other byte. [`text::normalise`] returns the form that is hashed.
+//! Rules: `spec/document.md`.
 
 pub(crate) mod dependent;
 pub mod edit;
@@ -33,27 +33,27 @@ use crate::values::yaml::{self, Dialect, Node};
 /// A document that could be read.
 #[derive(Clone, Debug)]
 pub struct Document {
-    /// The fields.
+    /// Fields of the frontmatter.
     pub frontmatter: Frontmatter,
-    /// Where its parts lie in the text it was read from.
+    /// Positions of the parts in the text.
     pub parts: Parts,
-    /// What its frontmatter is written in; YAML also where there is none.
+    /// Format of the frontmatter; YAML if there is none.
     pub format: Format,
 }
 
-/// What a frontmatter is written in.
+/// The format of a frontmatter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
-    /// Between lines `---`: that of every published text.
+    /// YAML between lines `---`, as in every published text.
     Yaml,
-    /// Between lines `+++`.
+    /// TOML between lines `+++`.
     Toml,
-    /// An object before the text.
+    /// A JSON object before the text.
     Json,
 }
 
 impl Format {
-    /// Its name.
+    /// Returns the name of the format.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Yaml => "YAML",
@@ -63,18 +63,18 @@ impl Format {
     }
 }
 
-/// Why bytes are no document.
+/// The reason why bytes are not a document.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Unreadable {
-    /// Bytes that are no text.
+    /// The bytes are not UTF-8.
     #[error("not UTF-8 at byte {offset}")]
     NotUtf8 {
         /// Offset of the first byte that is not UTF-8.
         offset: usize,
     },
-    /// Bytes that a filter of git stores in the place of the text.
-    #[error("it is {}, and not the text", .0.file)]
+    /// The bytes are those that a git filter stores in place of the text.
+    #[error("it is {}, not the text", .0.file)]
     Filtered(&'static Filtered),
     /// The opening `---` is never closed.
     #[error("line 1 opens a frontmatter with `---` that no line `---` closes")]
@@ -82,30 +82,30 @@ pub enum Unreadable {
     /// The frontmatter is longer than 64 KiB.
     #[error("the frontmatter has {found} bytes; at most 65536 are read")]
     FrontmatterTooLarge {
-        /// Its length.
+        /// Length in bytes.
         found: usize,
     },
-    /// The frontmatter is not YAML that we read. Lines count from the document's first.
+    /// The frontmatter is not valid YAML. Lines are counted from the beginning of the document.
     #[error("the frontmatter is not valid YAML: {0}")]
     Yaml(yaml::Error),
     /// The frontmatter is a list or a text.
     #[error("line 2: expected `key: value` lines between the `---` lines")]
     NotAMapping,
-    /// A `<<` key, which readers disagree about.
+    /// The frontmatter has a `<<` key, which readers interpret differently.
     #[error("{0}")]
     MergeKey(yaml::Error),
-    /// A frontmatter of another format than YAML that cannot be read.
-    #[error("the frontmatter is not {} that is read: {why}", .format.as_str())]
+    /// A frontmatter in another format than YAML cannot be read.
+    #[error("the frontmatter cannot be read as {}: {why}", .format.as_str())]
     Other {
-        /// The format.
+        /// Format of the frontmatter.
         format: Format,
-        /// Why.
+        /// Description of the problem.
         why: String,
     },
 }
 
 impl Unreadable {
-    /// The stable code.
+    /// Returns the stable code.
     pub fn code(&self) -> &'static str {
         match self {
             Self::NotUtf8 { .. } => "not-utf8",
@@ -119,7 +119,7 @@ impl Unreadable {
         }
     }
 
-    /// How to mend it.
+    /// Returns advice on how to fix the document.
     pub fn hint(&self) -> &'static str {
         match self {
             Self::NotUtf8 { .. } => "convert the file to UTF-8",
@@ -140,7 +140,7 @@ impl Unreadable {
     }
 }
 
-/// Reads bytes as text.
+/// Decodes bytes as UTF-8.
 ///
 /// # Errors
 /// The offset of the first byte that is not UTF-8.
@@ -152,7 +152,7 @@ pub fn utf8(bytes: &[u8]) -> Result<&str, Unreadable> {
 }
 
 impl Document {
-    /// Whether a live file has no frontmatter, in any of its formats.
+    /// Returns true if a live file lacks a frontmatter in all formats.
     pub(crate) fn lacks_frontmatter(&self) -> bool {
         self.format == Format::Yaml && self.parts.frontmatter.is_none()
     }
@@ -170,7 +170,7 @@ impl Document {
         Ok(Self { frontmatter: Frontmatter::read(root), parts, format: Format::Yaml })
     }
 
-    /// Reads the text of a live file, whose frontmatter may be TOML or JSON too.
+    /// Reads the text of a live file, whose frontmatter may also be TOML or JSON.
     ///
     /// # Errors
     /// The text has a frontmatter that cannot be read.
@@ -182,7 +182,7 @@ impl Document {
         let other::Read { format, parts, yaml } = found?;
         let mut root = fields(&yaml).map_err(|why| match why {
             Unreadable::Yaml(why) => Unreadable::Other { format, why: why.problem },
-            // Its place is that in the YAML, of which the file has not a line.
+            // The error has a place in the YAML, which is not in the file.
             Unreadable::MergeKey(mut why) => {
                 (why.line, why.column) = other::place_of(format, text, &parts, MERGE_KEY);
                 Unreadable::MergeKey(why)
@@ -194,10 +194,10 @@ impl Document {
     }
 }
 
-/// The key that some readers of YAML replace by the fields of its value.
+/// Key that some readers of YAML replace with the fields of its value.
 const MERGE_KEY: &str = "<<";
 
-/// The mapping that a block holds, if it holds any.
+/// Parses the mapping of a block; `None` if it is empty.
 fn fields(block: &str) -> Result<Option<Node>, Unreadable> {
     if block.len() > limit::FRONTMATTER {
         return Err(Unreadable::FrontmatterTooLarge { found: block.len() });
@@ -214,9 +214,9 @@ fn fields(block: &str) -> Result<Option<Node>, Unreadable> {
     let Some(entries) = root.entries() else {
         return Err(Unreadable::NotAMapping);
     };
-    // Readers disagree on whether `<<` brings fields in; then they disagree on the status.
+    // Readers disagree about `<<`, and would then disagree about the status.
     if let Some((key, _)) = entries.iter().find(|(k, _)| k.text() == Some(MERGE_KEY)) {
-        let error = key.error("a merge key at the top level, which readers read differently");
+        let error = key.error("a merge key at the top level, which readers interpret differently");
         return Err(Unreadable::MergeKey(shift(error)));
     }
     Ok(Some(root))
@@ -227,7 +227,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn unreadable_frontmatter_is_named_with_its_place() {
+    fn unreadable_frontmatter_is_reported_with_its_place() {
         let cases = [
             ("---\na: [1\n---\n", "frontmatter-yaml"),
             ("---\n- a\n---\n", "frontmatter-not-mapping"),
@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn fields_are_read_whatever_other_tools_wrote() {
+    fn fields_of_other_programs_do_not_prevent_reading() {
         let text = "---\ntitle: 2024\ntype: post\ntags: a, '#b' #c\nstatus: LIVE\nversion: \"2.4\"\n\
                     author: [Ana, Bo]\n---\nx";
         let fields = Document::parse(text).unwrap().frontmatter;

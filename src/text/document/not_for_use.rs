@@ -1,5 +1,4 @@
-//! Fields by which a file says that its text is not for use: not yet, or no longer
-//! (`spec/document.md`, section 11).
+//! Fields that mark a text as not for use: not yet, or no longer (`spec/document.md`, section 11).
 
 mod words;
 
@@ -10,7 +9,7 @@ use super::validity::is_one_of;
 use crate::values::yaml::Node;
 use words::is_not_for_use;
 
-/// Fields with the words of a status, as [`is_one_of`] compares names.
+/// Fields that contain a status, in the form that [`is_one_of`] compares.
 const STATUS: &[&str] = &[
     "status",
     "adrstatus",
@@ -39,8 +38,8 @@ const STATUS: &[&str] = &[
     "workflowstatus",
 ];
 
-/// Fields that say the same with true, or with what made it so, whatever `status` says; also with `is`
-/// before the name.
+/// Fields that mark a text as not for use if they are true or give a reason, whatever `status` is;
+/// also with `is` before the name.
 const MARKS: &[&str] = &[
     "abandoned",
     "archived",
@@ -69,11 +68,11 @@ const MARKS: &[&str] = &[
     "withdrawn",
 ];
 
-/// Fields that say the same with false; also with `is` before the name.
+/// Fields that mark a text as not for use if they are false; also with `is` before the name.
 const NEGATED: &[&str] =
     &["active", "approved", "current", "final", "publish", "published", "released", "valid"];
 
-/// Mappings whose fields are read as those of the frontmatter.
+/// Mappings whose fields are read like those of the frontmatter.
 const MAPPINGS: &[&str] = &[
     "adr",
     "doc",
@@ -92,26 +91,26 @@ const MAPPINGS: &[&str] = &[
 /// Fields of a mapping that is itself a status.
 const VALUES: &[&str] = &["current", "label", "name", "value"];
 
-/// Values of YAML 1.1 and of people that are true and false, in lower case.
+/// True values of YAML 1.1 and of people, in lower case.
 const TRUE: &[&str] = &["true", "yes", "on", "y", "t", "1"];
 const FALSE: &[&str] =
     &["false", "no", "off", "n", "f", "0", "never", "none", "null", "n/a", "-", "~", ""];
 
-/// A field by which a file says that its text is not for use.
+/// A field that marks a text as not for use.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Said {
-    /// The field and its value, as `status: rejected`.
+    /// Field and its value, as `status: rejected`.
     pub(crate) says: String,
-    /// Its line in the document.
+    /// Line in the document.
     pub(crate) line: usize,
 }
 
-/// Whether a value is true, as YAML 1.1 spells it.
+/// Returns true if a value is true in a spelling of YAML 1.1.
 pub(super) fn is_true(value: &Node) -> bool {
     value.text().is_some_and(|text| is_word_of(TRUE, text))
 }
 
-/// The fields by which a document says that its text is not for use: those of the frontmatter, of a second
+/// Returns the fields that mark a document as not for use: those of the frontmatter, of a second
 /// block, and properties at the beginning of the body.
 pub(crate) fn said(text: &str, document: &Document) -> Vec<Said> {
     // A frontmatter begins on the second line of its document.
@@ -127,11 +126,11 @@ pub(crate) fn said(text: &str, document: &Document) -> Vec<Said> {
     found
 }
 
-/// Where fields are.
+/// The place of fields.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum FieldPlace {
     Frontmatter,
-    /// In the body: none of them is the field `status` of ctx.
+    /// In the body, where a field `status` is not that of ctx.
     Body,
 }
 
@@ -159,7 +158,7 @@ fn of_fields(fields: &Frontmatter, place: FieldPlace, above: usize) -> Vec<Said>
     found
 }
 
-/// The fields of a second block. One that is not YAML or TOML is read line by line.
+/// Reads the fields of a second block. A block that is not YAML or TOML is read line by line.
 fn of_block(body: &str, block: &SecondBlock, above: usize) -> Vec<Said> {
     let fields = &body[block.fields.clone()];
     let mark = if block.is_toml { "+++" } else { "---" };
@@ -169,7 +168,8 @@ fn of_block(body: &str, block: &SecondBlock, above: usize) -> Vec<Said> {
     }
 }
 
-/// The properties of Logseq and Dataview, `status:: deprecated`, in the first lines of a body.
+/// Reads the properties of Logseq and Dataview, `status:: deprecated`, in the first lines of
+/// a body.
 fn of_properties(body: &str, above: usize) -> Vec<Said> {
     let is_head = |line: &&str| {
         let line = line.trim_start();
@@ -179,7 +179,7 @@ fn of_properties(body: &str, above: usize) -> Vec<Said> {
     lines(&body[..end], "::", above)
 }
 
-/// The fields of lines with a key, a separator and a text.
+/// Reads the fields of lines with a key, a separator and a text.
 fn lines(text: &str, separator: &str, above: usize) -> Vec<Said> {
     let said = text.lines().enumerate().filter_map(|(n, line)| {
         let (key, value) = line.split_once(separator)?;
@@ -191,9 +191,10 @@ fn lines(text: &str, separator: &str, above: usize) -> Vec<Said> {
     said.collect()
 }
 
-/// What a field says, if that is that the text is not for use. Obsidian writes lists.
+/// Returns the field and its value if it marks the text as not for use. Values may be lists, as
+/// Obsidian writes them.
 fn said_by(name: &str, value: &Node, place: FieldPlace) -> Option<String> {
-    // `deprecated: {since: 1.2}` says so, too.
+    // `deprecated: {since: 1.2}` also marks the text.
     if value.entries().is_some_and(|entries| !entries.is_empty()) {
         return is_mark(name, MARKS).then(|| format!("{name}: {}", shown(value)));
     }
@@ -204,7 +205,7 @@ fn said_by(name: &str, value: &Node, place: FieldPlace) -> Option<String> {
 
 fn is_said(name: &str, text: &str, place: FieldPlace) -> bool {
     if is_one_of(name, STATUS) {
-        // `draft` alone is a status of its own in the field of ctx only.
+        // In the field of ctx, `draft` alone is a status of its own.
         let is_own = place == FieldPlace::Frontmatter && name.eq_ignore_ascii_case("status");
         let is_draft = !is_own && text.trim().eq_ignore_ascii_case("draft");
         return is_draft || is_not_for_use(text);
@@ -224,7 +225,7 @@ fn is_word_of(words: &[&str], text: &str) -> bool {
     words.contains(&text.trim().to_lowercase().as_str())
 }
 
-/// A value for a message.
+/// Returns a value for a message.
 fn shown(value: &Node) -> String {
     let texts = one_or_many(Some(value)).iter().filter_map(Node::text);
     let texts = texts.collect::<Vec<_>>().join(", ");
@@ -261,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn fields_of_other_names_and_values_say_the_same() {
+    fn not_for_use_recognizes_other_names_and_values() {
         for field in [
             "status: rejected",
             "STATUS: WIP",
@@ -326,7 +327,7 @@ mod tests {
     }
 
     #[test]
-    fn blocks_and_properties_in_the_body_say_the_same() {
+    fn not_for_use_reads_blocks_and_properties_in_the_body() {
         for text in [
             "\n---\nstatus: rejected\n---\n# A\n",
             "--- \nstatus: rejected\n--- \n",

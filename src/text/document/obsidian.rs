@@ -1,9 +1,9 @@
-//! What a document says only in a vault with the layout of Obsidian: names beside its file name, and
-//! tags in its body; and what of its body is not served: comments (`spec/document.md`, section 7).
+//! The obsidian layout's additions to a document: further names, and tags in the body. Also its
+//! comments, which are not served (`spec/document.md`, section 7).
 //!
-//! [`Markup`] is the one place that decides it. A snapshot takes it from the configuration that its
-//! checkpoint seals, what reads live files from the live one. [`Additions`] follow from the text
-//! alone, so that an index holds them whatever the layout is.
+//! Only [`Markup`] decides about them. A snapshot takes it from the configuration that its
+//! checkpoint seals, and code that reads live files takes it from the live one. [`Additions`]
+//! depend on the text alone, so that an index contains them for every layout.
 
 mod comments;
 mod hashtags;
@@ -22,21 +22,21 @@ use crate::values::model::id::fold;
 use crate::values::model::tag::{Tag, TagError};
 use crate::values::yaml::{Node, Value};
 
-/// How the texts of a vault are read.
+/// The markup in which the texts of a vault are read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Markup {
-    /// As CommonMark, and the frontmatter says the rest.
+    /// CommonMark, without additions from the body.
     #[default]
     Plain,
-    /// As Obsidian reads them.
+    /// The markup of Obsidian.
     Obsidian,
-    /// It is not known which of the two: nothing is added, and comments are left out all the same.
+    /// Unknown which of the two: nothing is added, but comments are left out.
     Unknown,
 }
 
 impl Markup {
-    /// What a configuration says. A layout that was only found decides nothing: what a checkpoint
-    /// answers must not depend on the folders that there are now.
+    /// Returns the markup of a configuration. A layout that is only detected is not used: the
+    /// answer at a checkpoint must not depend on the folders that exist now.
     pub fn of(config: &Config) -> Self {
         match config.layout {
             Some(Layout::Obsidian) => Self::Obsidian,
@@ -44,7 +44,7 @@ impl Markup {
         }
     }
 
-    /// What a document with this body says beyond what every layout reads.
+    /// Returns the additions of a document with this body.
     pub fn additions(self, fields: &Frontmatter, body: &str) -> Additions {
         match self {
             Self::Plain | Self::Unknown => Additions::default(),
@@ -52,7 +52,7 @@ impl Markup {
         }
     }
 
-    /// The other names of a document.
+    /// Returns the aliases of a document.
     pub fn aliases(self, fields: &Frontmatter) -> Vec<String> {
         match self {
             Self::Plain | Self::Unknown => Vec::new(),
@@ -60,7 +60,7 @@ impl Markup {
         }
     }
 
-    /// The comments of a body, which are not served.
+    /// Returns the comments of a body, which are not served.
     pub fn comments(self, body: &str) -> Comments {
         match self {
             Self::Plain => Comments::default(),
@@ -68,8 +68,8 @@ impl Markup {
         }
     }
 
-    /// Whether a document with a tag is found by another one: in the layout of Obsidian by each that
-    /// covers it, else by the same one.
+    /// Returns true if the tag `wanted` in a selector matches a document with `tag`: in the
+    /// obsidian layout if it covers the tag, else if they are equal.
     pub fn selects(self, wanted: &Tag, tag: &Tag) -> bool {
         match self {
             Self::Plain | Self::Unknown => wanted == tag,
@@ -77,7 +77,7 @@ impl Markup {
         }
     }
 
-    /// The spelling under which tags are compared.
+    /// Returns the spelling in which tags are compared.
     fn key(self, tag: &str) -> String {
         match self {
             Self::Plain | Self::Unknown => tag.to_owned(),
@@ -85,10 +85,10 @@ impl Markup {
         }
     }
 
-    /// Reads a tag that a document can have.
+    /// Parses a tag that a document can have.
     ///
     /// # Errors
-    /// No document has such a tag.
+    /// No document can have such a tag.
     pub(crate) fn tag(self, text: &str) -> Result<Tag, TagError> {
         match self {
             Self::Plain | Self::Unknown => Tag::plain(text),
@@ -96,7 +96,8 @@ impl Markup {
         }
     }
 
-    /// The hashtags of a body that select nothing, because their names are not tags, each once with its place.
+    /// Returns the hashtags of a body that select nothing, because their names are not tags, each
+    /// once with its position.
     pub(crate) fn odd_hashtags(self, body: &str) -> Vec<(usize, String)> {
         if self != Self::Obsidian {
             return Vec::new();
@@ -105,24 +106,24 @@ impl Markup {
         hashtags::odd(&text).into_iter().map(|(at, name)| (at, name.to_owned())).collect()
     }
 
-    /// The sections of a body.
+    /// Returns the sections of a body.
     pub fn sections(self, body: &str) -> Vec<Section> {
         sections(&self.comments(body).blanked(body))
     }
 }
 
-/// What Obsidian reads in a document beyond what every layout reads.
+/// The additions that Obsidian reads in a document.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Additions {
-    /// The tags of the frontmatter that are not plain, then those of the body, each once and without
+    /// Tags of the frontmatter that are not plain, then those of the body, each once and without
     /// the plain ones of the frontmatter.
     pub tags: Vec<Tag>,
-    /// Names by which wikilinks may mean it, in the order of the text, each once.
+    /// Names that wikilinks may use for the document, in the order of the text, each once.
     pub aliases: Vec<String>,
 }
 
 impl Additions {
-    /// The additions of a document.
+    /// Reads the additions of a document.
     pub fn of(fields: &Frontmatter, body: &str) -> Self {
         let comments = Comments::of(body);
         let mut tags: Vec<Tag> = fields.odd_tags.iter().filter_map(|t| t.parse().ok()).collect();
@@ -132,22 +133,22 @@ impl Additions {
     }
 }
 
-/// The tags of many documents, which a selector may ask for.
+/// The tags of many documents, for tags in selectors.
 #[derive(Debug)]
 pub(crate) struct TagSet {
     markup: Markup,
-    /// By the spelling under which they are compared.
+    /// Tags by the spelling in which they are compared.
     tags: BTreeMap<String, String>,
 }
 
 impl TagSet {
-    /// These tags; of those that mean the same, one is kept.
+    /// Makes a set of tags; one spelling of equal tags is kept.
     pub(crate) fn new(markup: Markup, tags: impl IntoIterator<Item = String>) -> Self {
         let keyed = tags.into_iter().map(|tag| (markup.key(&tag), tag));
         Self { markup, tags: keyed.collect() }
     }
 
-    /// Whether one of them is found by a tag.
+    /// Returns true if a tag in a selector matches one of them.
     pub(crate) fn selects(&self, wanted: &Tag) -> bool {
         let key = self.markup.key(wanted.as_str());
         let below = format!("{key}/");
@@ -158,13 +159,14 @@ impl TagSet {
         self.tags.contains_key(&key) || (self.markup == Markup::Obsidian && is_below())
     }
 
-    /// Their spellings.
+    /// Returns their spellings.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &str> {
         self.tags.values().map(String::as_str)
     }
 }
 
-/// The texts of `aliases` and of `alias`. One text holds several, parted by commas or line ends.
+/// Returns the texts of `aliases` and `alias`. One text may contain several, separated by commas or
+/// line ends.
 fn aliases(fields: &Frontmatter) -> Vec<String> {
     let nodes = ["aliases", "alias"].into_iter().filter_map(|key| fields.get(key));
     let texts = nodes.flat_map(|node| -> Vec<&str> {
@@ -217,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_layout_that_is_written_down_counts() {
+    fn markup_follows_only_a_configured_layout() {
         let markup = |text: &str| Markup::of(&Config::parse(text).unwrap());
         assert_eq!(markup("layout: obsidian\n"), Markup::Obsidian);
         assert_eq!(markup("layout: structured\n"), Markup::Plain);

@@ -1,5 +1,5 @@
-//! Frontmatter of another format than YAML, as the files of other programs have it: TOML between
-//! lines `+++`, or a JSON object before the text. It is read as YAML of the same values
+//! Frontmatter in another format than YAML, as other programs write it: TOML between lines `+++`,
+//! or a JSON object before the text. It is converted to YAML with the same values
 //! (`spec/document.md`, section 6).
 
 use std::collections::HashSet;
@@ -15,19 +15,19 @@ use crate::values::yaml::emit;
 /// A frontmatter that is not YAML.
 #[derive(Debug)]
 pub struct Read {
-    /// What it is written in.
+    /// Format of the frontmatter.
     pub format: Format,
-    /// Where the parts of the document lie in its text. The rest begins behind the line `+++` or
-    /// the closing brace, at the end of the line.
+    /// Positions of the parts in the text. The rest begins after the line `+++` or the closing
+    /// brace, at the end of the line.
     pub parts: Parts,
-    /// The same fields as lines of YAML.
+    /// Fields as lines of YAML.
     pub yaml: String,
 }
 
-/// Reads the frontmatter of a text, if it is of another format (DOC-28, DOC-29).
+/// Reads the frontmatter of a text, if it is in another format than YAML (DOC-28, DOC-29).
 ///
 /// # Errors
-/// It cannot be read, or has more than 64 KiB.
+/// The frontmatter cannot be read, or has more than 64 KiB.
 pub fn read(text: &str) -> Option<Result<Read, Unreadable>> {
     let (format, parts) = match extent(text)? {
         Ok(found) => found,
@@ -51,13 +51,13 @@ pub fn read(text: &str) -> Option<Result<Read, Unreadable>> {
     })
 }
 
-/// A text with a YAML frontmatter of the same fields before the same rest.
+/// Returns a text with a YAML frontmatter of the same fields before the same rest.
 pub(crate) fn as_yaml(text: &str, found: &Read) -> String {
     format!("---\n{}---{}", found.yaml, &text[found.parts.rest.clone()])
 }
 
-/// The line and the column of a key of the first level, from 1, in a text whose frontmatter was read;
-/// the beginning of the text if it is not found.
+/// Returns the line and the column of a key of the first level, from 1, in a text whose frontmatter
+/// was read; the beginning of the text if it is not found.
 pub(super) fn place_of(format: Format, text: &str, parts: &Parts, key: &str) -> (usize, usize) {
     let range = parts.frontmatter.clone().unwrap_or_default();
     let (before, block) = (normalise(&text[..range.start]), normalise(&text[range]));
@@ -71,14 +71,14 @@ pub(super) fn place_of(format: Format, text: &str, parts: &Parts, key: &str) -> 
     (line, 1 + lead[start..].chars().count())
 }
 
-/// Where a table has a key.
+/// Returns the position of a key in a TOML table.
 fn toml_key(block: &str, key: &str) -> Option<usize> {
     let table = toml::de::DeTable::parse(block).ok()?;
     let found = table.get_ref().keys().find(|found| found.get_ref() == key)?;
     Some(found.span().start)
 }
 
-/// Where an object has a key.
+/// Returns the position of a key in a JSON object.
 fn json_key(block: &str, key: &str) -> Option<usize> {
     let (mut depth, mut at) = (0_usize, 0);
     while let Some(byte) = block.as_bytes().get(at) {
@@ -102,7 +102,7 @@ fn json_key(block: &str, key: &str) -> Option<usize> {
     None
 }
 
-/// The format of a frontmatter that is not YAML, and where it ends.
+/// Returns the format and the parts of a frontmatter that is not YAML.
 fn extent(text: &str) -> Option<Result<(Format, Parts), Unreadable>> {
     let start = if text.starts_with(BOM) { BOM.len_utf8() } else { 0 };
     let is_fence = |line: &str| line.trim_end_matches([' ', '\t']) == "+++";
@@ -114,7 +114,7 @@ fn extent(text: &str) -> Option<Result<(Format, Parts), Unreadable>> {
     };
     let mut lines = Lines::of(text);
     let opening = lines.next().map_or("", |line| text[line].trim_end_matches([' ', '\t']));
-    // What some programs read as a frontmatter must not be published as text.
+    // A text that some programs read as a frontmatter must not be published as body.
     let named = opening
         .strip_prefix("---")
         .unwrap_or(opening)
@@ -160,12 +160,12 @@ fn extent(text: &str) -> Option<Result<(Format, Parts), Unreadable>> {
     Some(Ok((Format::Json, parts(start..end, rest, body))))
 }
 
-/// The fields of a frontmatter with their values, spelled as in a YAML flow collection.
+/// The fields of a frontmatter with their values, in the spelling of a YAML flow collection.
 struct Fields(Vec<(String, String)>);
 
 fn toml_fields(block: &str) -> Result<Fields, String> {
     let table: toml::Table = block.parse().map_err(|why: toml::de::Error| {
-        // Lines count from the document's first, which is a line `+++`.
+        // Lines are counted from the beginning of the document, which is a line `+++`.
         let before = why.span().and_then(|span| block.get(..span.start));
         let line = before.map_or(1, |before| 2 + before.matches('\n').count());
         format!("line {line}: {}", why.message())
@@ -188,7 +188,7 @@ fn toml_value(value: &toml::Value) -> String {
 }
 
 fn float(number: f64) -> String {
-    // `inf` and `nan` are words in YAML.
+    // In YAML, `inf` and `nan` are words.
     if number.is_finite() { format!("{number:?}") } else { emit::in_flow(&number.to_string()) }
 }
 
@@ -201,7 +201,7 @@ fn map<'k>(entries: impl Iterator<Item = (&'k str, String)>) -> String {
     format!("{{{}}}", entries.collect::<Vec<_>>().join(", "))
 }
 
-/// A JSON value, spelled in YAML.
+/// A JSON value, in the spelling of YAML.
 struct Spelled(String);
 
 impl<'de> Deserialize<'de> for Fields {
@@ -273,7 +273,8 @@ impl<'de> Deserialize<'de> for Spelled {
     }
 }
 
-/// The entries of an object, in their order. Readers disagree on a key that stands twice.
+/// Returns the entries of an object in order. Duplicate keys are refused, because readers disagree
+/// about them.
 fn entries<'de, A: MapAccess<'de>>(mut from: A) -> Result<Vec<(String, String)>, A::Error> {
     let (mut entries, mut seen) = (Vec::new(), HashSet::new());
     while let Some((key, Spelled(value))) = from.next_entry::<String, _>()? {
@@ -291,11 +292,11 @@ mod tests {
     use crate::text::document::Document;
 
     #[test]
-    fn deep_nesting_ends_in_an_error_and_not_in_a_full_stack() {
+    fn deep_nesting_is_an_error_and_not_a_stack_overflow() {
         assert!(read(&"{\"a\":".repeat(1_000_000)).is_none());
         let nested = |n: usize| format!("+++\na = {}{}\n+++\n", "[".repeat(n), "]".repeat(n));
         assert_eq!(read(&nested(20_000)).unwrap().unwrap_err().code(), "frontmatter-format");
-        // What the reader of YAML does not take is no frontmatter either.
+        // A text that the YAML reader refuses is not a frontmatter either.
         assert!(read(&nested(40)).unwrap().is_ok());
         assert_eq!(Document::of_live(&nested(40)).unwrap_err().code(), "frontmatter-format");
     }
@@ -305,7 +306,7 @@ mod tests {
         for text in [
             format!("+++\na = '{}'\n+++\n", "x".repeat(65_536)),
             format!("{{\"a\": \"{}\"}}\n", "x".repeat(65_536)),
-            // Escapes make the YAML longer.
+            // Escapes make the YAML longer than the original.
             format!("+++\na = '{}'\n+++\n", "\u{85}".repeat(30_000)),
         ] {
             assert_eq!(Document::of_live(&text).unwrap_err().code(), "frontmatter-too-large");

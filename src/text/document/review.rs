@@ -1,9 +1,9 @@
-//! The steps of a review as a document's frontmatter states them, and the edit that each step is
-//! (`spec/review.md`, section 2; paper, section 4.5).
+//! The fields that record the steps of a review in a document's frontmatter, and the edit for each
+//! step (`spec/review.md`, section 2; paper, section 4.5).
 //!
-//! A submission, a decision on it and a retirement are versions whose text says what they are, so
-//! that any reader sees it and the chain protects it. `Edit::review` is the only writer of these
-//! fields, and [`ReviewFields::of`] their only reader.
+//! A submission, a decision on it and a retirement are versions that record their role in their
+//! text, so that every reader sees it and the chain protects it. `Edit::review` is the only writer
+//! of these fields, and [`ReviewFields::of`] their only reader.
 
 use super::edit::Edit;
 use super::frontmatter::{Frontmatter, Status, one_or_many};
@@ -14,7 +14,7 @@ use crate::values::model::number::Version;
 use crate::values::model::timestamp::Timestamp;
 use crate::values::yaml::Node;
 
-/// The fields that a review sets, in the order in which they are written.
+/// Fields that a review sets, in the order in which they are written.
 pub(crate) const FIELDS: [&str; 9] = [
     "review",
     "review_base",
@@ -27,18 +27,18 @@ pub(crate) const FIELDS: [&str; 9] = [
     "review_reason",
 ];
 
-/// What a version says it is to its review.
+/// The role of a version in its review.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReviewState {
-    /// It is proposed, and not decided; with `approved_by` it is partially approved.
+    /// The submission awaits a decision; with `approved_by`, it is approved in part.
     Submitted,
-    /// The proposal was approved.
+    /// The submission was approved.
     Approved,
-    /// The proposal was rejected.
+    /// The submission was rejected.
     Rejected,
-    /// The proposal was withdrawn.
+    /// The submission was withdrawn.
     Withdrawn,
-    /// The document was retired by one reviewer.
+    /// One reviewer retired the document.
     Emergency,
     /// Another reviewer ratified that retirement.
     Ratified,
@@ -54,12 +54,12 @@ impl ReviewState {
         ("ratified", Self::Ratified),
     ];
 
-    /// The word in a frontmatter.
+    /// Returns the word in a frontmatter.
     pub fn as_str(self) -> &'static str {
         Self::ALL.iter().find(|(_, state)| *state == self).map_or("submitted", |(word, _)| word)
     }
 
-    /// Whether a text in this state may have a field.
+    /// Returns true if a text in this state may have a field.
     fn has(self, field: &str) -> bool {
         let others: &[&str] = match self {
             Self::Submitted => {
@@ -72,26 +72,26 @@ impl ReviewState {
         field == "review" || others.contains(&field)
     }
 
-    /// The state with this word.
+    /// Returns the state with this word.
     pub fn from_word(word: &str) -> Option<Self> {
         Self::ALL.iter().find(|(known, _)| *known == word).map(|(_, state)| *state)
     }
 }
 
-/// What approving a submission does.
+/// The effect of approving a submission.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Action {
-    /// It publishes the submitted text.
+    /// Approval publishes the submitted text.
     #[default]
     Publish,
-    /// It retires the document.
+    /// Approval retires the document.
     Retire,
-    /// It retires the document, and publishes its text under this id.
+    /// Approval retires the document, and publishes its text under this id.
     Move(DocumentId),
 }
 
 impl Action {
-    /// The word in reports; of the last two also the one in a frontmatter.
+    /// Returns the word in reports; except for `publish`, also that in a frontmatter.
     pub fn as_str(&self) -> &'static str {
         match self {
             Self::Publish => "publish",
@@ -100,42 +100,42 @@ impl Action {
         }
     }
 
-    /// The id that the document gets.
+    /// Returns the new id of a moved document.
     pub fn target(&self) -> Option<&DocumentId> {
         if let Self::Move(target) = self { Some(target) } else { None }
     }
 
-    /// Whether the document leaves the maps with the approval.
+    /// Returns true if the approval removes the document from the maps.
     pub fn is_retirement(&self) -> bool {
         *self != Self::Publish
     }
 }
 
-/// The fields of a review, as one text has them.
+/// The review fields of a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReviewFields {
-    /// `review`.
+    /// Value of `review`.
     pub state: ReviewState,
-    /// `review_base`.
+    /// Value of `review_base`.
     pub base: Option<Version>,
-    /// `review_action` with `review_target`; none if the two are not one of the actions.
+    /// Action of `review_action` and `review_target`; `None` if they are not valid together.
     pub action: Option<Action>,
-    /// `change`.
+    /// Value of `change`.
     pub change: Option<String>,
-    /// `approved_by`.
+    /// Value of `approved_by`.
     pub approved_by: Vec<String>,
-    /// `approved_at`.
+    /// Value of `approved_at`.
     pub approved_at: Option<Timestamp>,
-    /// `rejected_by`.
+    /// Value of `rejected_by`.
     pub rejected_by: Option<String>,
-    /// `review_reason`.
+    /// Value of `review_reason`.
     pub reason: Option<String>,
-    /// The document that `derived_from` names first: the source of a move.
+    /// First document in `derived_from`: the source of a move.
     pub origin: Option<DocumentId>,
 }
 
 impl ReviewFields {
-    /// The fields of a frontmatter; none where `review` is not one of our words.
+    /// Reads the fields of a frontmatter; `None` if `review` is not one of our words.
     pub fn of(fields: &Frontmatter) -> Option<Self> {
         let text = |key: &str| fields.get(key).and_then(Node::text);
         let state = ReviewState::from_word(text("review")?)?;
@@ -161,13 +161,13 @@ impl ReviewFields {
         })
     }
 
-    /// Whether this is an approval that does not publish yet.
+    /// Returns true for an approval in part.
     pub fn is_partial(&self) -> bool {
         self.state == ReviewState::Submitted && !self.approved_by.is_empty()
     }
 }
 
-/// The document that a text was derived from first.
+/// Returns the first document that a text was derived from.
 pub(crate) fn origin(fields: &Frontmatter) -> Option<DocumentId> {
     let uri = one_or_many(fields.get("derived_from")).first()?.text()?;
     match uri.parse::<Uri>().ok()?.target {
@@ -176,61 +176,61 @@ pub(crate) fn origin(fields: &Frontmatter) -> Option<DocumentId> {
     }
 }
 
-/// What a step writes into a frontmatter besides `status`, `version` and `updated_at`.
+/// A step that is written into a frontmatter, besides `status`, `version` and `updated_at`.
 #[derive(Clone, Copy, Debug)]
 pub enum ReviewEdit<'s> {
-    /// The text is submitted.
+    /// Submits the text.
     Submit {
-        /// The version that is published, or 0.
+        /// Published version, or 0.
         base: Version,
-        /// What approving it does.
+        /// Effect of the approval.
         action: &'s Action,
-        /// The set that it belongs to.
+        /// Name of the set of submissions.
         change: Option<&'s str>,
     },
-    /// The submission is approved by these, and published or retired.
+    /// Approves the submission, which is then published or retired.
     Approve {
-        /// Who, in order.
+        /// Approvers, in order.
         by: &'s [String],
-        /// When.
+        /// Time of the approval.
         at: Timestamp,
     },
-    /// The submission is approved by these, and waits for more.
+    /// Approves the submission in part.
     ApproveInPart {
-        /// Who, in order.
+        /// Approvers, in order.
         by: &'s [String],
-        /// When.
+        /// Time of the approval.
         at: Timestamp,
     },
-    /// The submission is rejected.
+    /// Rejects the submission.
     Reject {
-        /// Who.
+        /// Reviewer who rejects it.
         by: &'s str,
-        /// Why.
+        /// Reason for the rejection.
         reason: &'s str,
     },
-    /// The submission is withdrawn.
+    /// Withdraws the submission.
     Withdraw {
-        /// Why.
+        /// Reason for the withdrawal, if given.
         reason: Option<&'s str>,
     },
-    /// The document is retired at once.
+    /// Retires the document at once.
     Emergency {
-        /// Why.
+        /// Reason for the retirement.
         reason: &'s str,
     },
-    /// Its retirement is ratified.
+    /// Ratifies the retirement.
     Ratify {
-        /// Who, in order.
+        /// Reviewers, in order.
         by: &'s [String],
-        /// When.
+        /// Time of the ratification.
         at: Timestamp,
     },
 }
 
 impl<'s> ReviewEdit<'s> {
-    /// The step that a retirement at this instant is by these fields; none where they are left from
-    /// an earlier version, and it needed no review.
+    /// Returns the step that these fields record for a retirement at this instant; `None` if they
+    /// are from an earlier version, and no review was needed.
     pub(crate) fn of_retirement(fields: &'s ReviewFields, at: Timestamp) -> Option<Self> {
         match fields.state {
             ReviewState::Approved if fields.approved_at == Some(at) => {
@@ -263,7 +263,7 @@ impl Edit {
                 change.iter().fold(edit, |edit, change| edit.text("change", change))
             }
             ReviewEdit::Approve { by, at } => approved(self.text("review", "approved"), by, *at),
-            // The submission stands: its fields stay.
+            // The submission continues to await a decision, so its fields stay.
             ReviewEdit::ApproveInPart { by, at } => return approved(self, by, *at),
             ReviewEdit::Reject { by, reason } => self
                 .text("review", "rejected")
@@ -281,14 +281,14 @@ impl Edit {
         edit.without_others(&FIELDS)
     }
 
-    /// What a step makes of the text of the version before it.
+    /// Makes the edit of a step, for the text of the version before it.
     #[must_use]
     pub fn step(version: Version, at: &str, status: &str, step: &ReviewEdit<'_>) -> Self {
         let edit = Self::default().text("status", status).number("version", version.0);
         edit.text("updated_at", at).review(step)
     }
 
-    /// One name as a text, several as a list.
+    /// Sets one name as a text, or several as a list.
     fn names(self, key: &'static str, names: &[String]) -> Self {
         match names {
             [one] => self.text(key, one),
@@ -297,8 +297,8 @@ impl Edit {
     }
 }
 
-/// Values of these fields in a frontmatter that no review of ours wrote: what removes the fields must
-/// not lose them.
+/// Returns the values of these fields that no review of ours wrote, which an edit that removes the
+/// fields must keep.
 pub(crate) fn foreign_values(fields: &Frontmatter) -> Vec<Foreign<'_>> {
     let state = ReviewFields::of(fields).map(|review| review.state);
     let is_foreign = |field: &str| state.is_none_or(|state| !state.has(field));
@@ -309,8 +309,8 @@ pub(crate) fn foreign_values(fields: &Frontmatter) -> Vec<Foreign<'_>> {
     FIELDS.iter().filter_map(value).collect()
 }
 
-/// The first of these fields of a live text that a person changed after a text was published: the live
-/// text says that it is of the same version.
+/// Returns the first of these fields that a person changed in a live text after its publication.
+/// The live text must have the version of the published one.
 pub(crate) fn changed_by_hand(live: &Frontmatter, published: &Frontmatter) -> Option<&'static str> {
     // Retiring changes these fields in the history only.
     let is_retired = published.status != Status::Published;
@@ -324,7 +324,8 @@ pub(crate) fn changed_by_hand(live: &Frontmatter, published: &Frontmatter) -> Op
     FIELDS.iter().find(differs).copied()
 }
 
-/// Whether a frontmatter has fields of a review of ours, which publishing without a review removes.
+/// Returns true if a frontmatter has fields of a review of ours, which publishing without a
+/// review removes.
 pub(crate) fn is_ours(fields: &Frontmatter) -> bool {
     ReviewFields::of(fields).is_some()
 }
@@ -409,7 +410,7 @@ mod tests {
     }
 
     #[test]
-    fn foreign_words_are_no_review() {
+    fn foreign_words_are_not_read_as_a_review() {
         let fields = |text: &str| Document::parse(text).unwrap().frontmatter;
         assert!(!is_ours(&fields("---\nreview: quarterly\nchange: minor\n---\n")));
         let moved = fields("---\nreview: submitted\nreview_action: move\n---\n");

@@ -1,26 +1,26 @@
-//! Text of a body that looks like a frontmatter, and attributes at the end of a heading
+//! Text in a body that looks like a frontmatter, and attributes at the end of a heading
 //! (`spec/document.md`, DOC-43).
 
 use std::ops::Range;
 
 use crate::values::model::layout::limit;
 
-/// Maximum number of lines of text, comments aside, before a second block.
+/// Maximum number of lines of text, without comments, before a second block.
 const LINES_BEFORE: usize = 10;
 
-/// A block of fields that is text.
+/// A block of fields in the body, which is text.
 #[derive(Debug)]
 pub(crate) struct SecondBlock {
     /// From the first delimiter to the end of the second one.
     pub(crate) range: Range<usize>,
-    /// The lines between the delimiters.
+    /// Lines between the delimiters.
     pub(crate) fields: Range<usize>,
-    /// Whether its lines are those of TOML.
+    /// True if the lines are TOML.
     pub(crate) is_toml: bool,
 }
 
-/// Returns the first block of a body that has the form of a frontmatter in YAML or TOML, if it is
-/// before the first heading and at most some lines of text.
+/// Returns the first block of a body in the form of a YAML or TOML frontmatter. Only a few lines of
+/// text and no heading may precede it.
 pub(crate) fn second_block(body: &str) -> Option<SecondBlock> {
     let (mut at, mut before, mut in_comment) = (0, 0, false);
     for line in body.split_inclusive('\n') {
@@ -43,7 +43,7 @@ pub(crate) fn second_block(body: &str) -> Option<SecondBlock> {
     None
 }
 
-/// Whether a line is a delimiter of TOML; `None` if it is none.
+/// Returns true for a delimiter of TOML and false for one of YAML; `None` for other lines.
 fn delimiter(line: &str) -> Option<bool> {
     let line = line.trim_start_matches('\u{feff}').trim();
     match line {
@@ -52,7 +52,7 @@ fn delimiter(line: &str) -> Option<bool> {
     }
 }
 
-/// The block whose first delimiter is the line at this byte.
+/// Returns the block whose first delimiter is the line at this byte.
 fn block_at(body: &str, start: usize, is_toml: bool) -> Option<SecondBlock> {
     let mut lines = body[start..].split_inclusive('\n');
     let mut at = start + lines.next()?.len();
@@ -80,7 +80,7 @@ fn block_at(body: &str, start: usize, is_toml: bool) -> Option<SecondBlock> {
 /// Maximum number of words in a key of a second block.
 const KEY_WORDS: usize = 4;
 
-/// Whether a line begins with a key.
+/// Returns true if a line begins with a key.
 fn is_field(line: &str, separator: char) -> bool {
     let Some((key, value)) = line.split_once(separator) else { return false };
     let key = key.trim_end().trim_matches(['"', '\'']);
@@ -99,8 +99,8 @@ pub(crate) fn without_attributes(heading: &str) -> &str {
     }
 }
 
-/// Splits a heading, or a line after it, into its text and the words of the attributes at its end; `None`
-/// if it has none.
+/// Splits a heading, or a line after it, into its text and the words of the attributes at its end;
+/// `None` without attributes.
 pub(crate) fn attributes(heading: &str) -> Option<(&str, Vec<&str>)> {
     let (title, block) = closed(heading).strip_suffix('}')?.rsplit_once('{')?;
     let comment = block.trim().strip_prefix("/*").and_then(|rest| rest.strip_suffix("*/"));
@@ -113,7 +113,7 @@ pub(crate) fn attributes(heading: &str) -> Option<(&str, Vec<&str>)> {
     (!words.is_empty() && words.iter().all(is_attribute)).then(|| (title.trim_end(), words))
 }
 
-/// A heading without the `#` that close it, which are behind a blank.
+/// Returns a heading without the closing `#`, which must follow a blank.
 fn closed(heading: &str) -> &str {
     let rest = heading.trim_end();
     let text = rest.trim_end_matches('#');
@@ -128,7 +128,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_second_block_is_the_first_text_of_a_body_and_has_fields() {
+    fn second_block_begins_a_body_and_has_fields() {
         for body in [
             "---\ntitle: A\ntags:\n  - b\n- c\n---\n# B\n",
             "\r\n\r\n---\r\ntitle: A\r\n---\r\n",
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn attributes_are_no_part_of_a_heading() {
+    fn attributes_are_not_part_of_a_heading() {
         for heading in [
             "A {#id}",
             "A {: #id }",

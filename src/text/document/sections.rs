@@ -1,7 +1,7 @@
 //! Sections of a document, and the anchors that name them (paper, section 9.3; `spec/sections.md`).
 //!
-//! An anchor is what GitHub makes of a heading, or the name that the heading gives itself with
-//! `{#name}`. A section runs from its heading to the next one of the same or a higher level.
+//! The anchor of a section is the one that GitHub derives from the heading, or the name in the
+//! heading's own `{#name}`. A section ends at the next heading of the same or a higher level.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ops::Range;
@@ -11,24 +11,24 @@ use unicode_normalization::char::is_combining_mark;
 
 use super::second_block::attributes;
 
-/// How the Markdown of a body is read, wherever its structure matters.
+/// Options for Markdown wherever the structure of a body matters.
 pub(super) const MARKDOWN: Options =
     Options::ENABLE_TABLES.union(Options::ENABLE_HEADING_ATTRIBUTES);
 
-/// How much of a section is meant.
+/// The part of a section that is meant.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Scope {
-    /// All of it, with its subsections.
+    /// The whole section, with its subsections.
     #[default]
     Whole,
-    /// What stands before its first subsection.
+    /// The text before the first subsection.
     Own,
-    /// No section: what stands before the first heading of the body.
+    /// The text before the first heading of the body, which is not a section.
     Beginning,
 }
 
 impl Scope {
-    /// The word for it in answers; none for all of a section.
+    /// Returns the word in answers; `None` for a whole section.
     pub fn as_str(self) -> Option<&'static str> {
         match self {
             Self::Whole => None,
@@ -38,31 +38,31 @@ impl Scope {
     }
 }
 
-/// One section of a body, or what of it is meant.
+/// A section of a body, or a part of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Section {
-    /// The name after `#` in a URI; no two of a document are equal. Empty for a beginning.
+    /// Name after `#` in a URI, unique in the document; empty for the beginning.
     pub anchor: String,
-    /// A further name that the heading gives itself, if it differs (SEC-9).
+    /// Further name in the heading's attributes, if it differs (SEC-9).
     pub name: Option<String>,
-    /// The text of the heading.
+    /// Text of the heading.
     pub title: String,
-    /// 1 to 6.
+    /// Level of the heading, from 1 to 6; 0 for the beginning.
     pub level: u8,
-    /// The bytes of the body that it takes, its heading and its subsections included.
+    /// Range of bytes in the body, with the heading and the subsections.
     pub range: Range<usize>,
-    /// How much of it is meant.
+    /// Part of the section.
     pub scope: Scope,
 }
 
 impl Section {
-    /// The text before the first heading, which begins at `range.end`.
+    /// Makes the part before the first heading, which begins at `range.end`.
     pub(crate) fn beginning(range: Range<usize>) -> Self {
         let (anchor, title) = (String::new(), String::new());
         Self { anchor, name: None, title, level: 0, range, scope: Scope::Beginning }
     }
 
-    /// A section without its subsections; `next` is the section that follows in the text.
+    /// Returns the section without its subsections; `next` is the section after it in the text.
     pub(crate) fn own(&self, next: Option<&Self>) -> Self {
         match next.map(|next| next.range.start) {
             Some(end) if end < self.range.end => {
@@ -74,31 +74,31 @@ impl Section {
     }
 }
 
-/// The place of the section with this anchor or, if there is none, with this further name.
+/// Returns the index of the section with this anchor or, if there is none, with this further name.
 pub(crate) fn place_of(all: &[Section], named: &str) -> Option<usize> {
     let has_name = |section: &Section| section.name.as_deref() == Some(named);
     all.iter().position(|section| section.anchor == named).or_else(|| all.iter().position(has_name))
 }
 
-/// The anchors of sections, and their further names.
+/// Returns the anchors of sections, and their further names.
 pub(crate) fn anchors(all: Vec<Section>) -> BTreeSet<String> {
     all.into_iter().flat_map(|section| [Some(section.anchor), section.name]).flatten().collect()
 }
 
-/// There is no section of this name.
+/// An anchor that no section has.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("no section has the anchor `#{anchor}`")]
 pub struct UnknownAnchor {
-    /// The name that was asked for.
+    /// Requested anchor.
     pub anchor: String,
-    /// The names that there are, in order.
+    /// Anchors that exist, in order.
     pub known: Vec<String>,
 }
 
-/// The most sections that a document has; headings after them are text of the last one.
+/// Maximum number of sections of a document; further headings are text of the last one.
 pub const MAX_SECTIONS: usize = 10_000;
 
-/// Lists the sections of a body, in order.
+/// Returns the sections of a body, in order.
 pub fn sections(body: &str) -> Vec<Section> {
     let mut anchors = Anchors::default();
     let mut found: Vec<Section> = Vec::new();
@@ -121,7 +121,8 @@ pub fn sections(body: &str) -> Vec<Section> {
     found
 }
 
-/// The end of the heading of the first level with which a body begins; 0 where it begins otherwise.
+/// Returns the end of the heading of the first level at the beginning of a body; 0 if there
+/// is none.
 pub(crate) fn title_end(body: &str) -> usize {
     match Parser::new_ext(body, MARKDOWN).into_offset_iter().next() {
         Some((Event::Start(Tag::Heading { level: HeadingLevel::H1, .. }), range)) => range.end,
@@ -129,8 +130,8 @@ pub(crate) fn title_end(body: &str) -> usize {
     }
 }
 
-/// Whether one of these anchors is meant by the text behind a `#`: the anchor itself or, as
-/// wikilinks have it, the text of the heading.
+/// Returns true if the text after a `#` matches one of these anchors: the anchor itself or, as in
+/// wikilinks, the text of the heading.
 pub(crate) fn has_section(anchors: &BTreeSet<String>, named: &str) -> bool {
     anchors.contains(named) || anchors.contains(&slug(named))
 }
@@ -138,10 +139,10 @@ pub(crate) fn has_section(anchors: &BTreeSet<String>, named: &str) -> bool {
 struct Heading {
     title: String,
     name: Option<String>,
-    /// The id in attributes that CommonMark does not know, or in a line after the heading.
+    /// Id in attributes that CommonMark does not read, or in a line after the heading.
     further: Option<String>,
     level: u8,
-    /// The first byte of its first line.
+    /// First byte of the first line.
     start: usize,
 }
 
@@ -168,13 +169,14 @@ fn headings(body: &str) -> Vec<Heading> {
     all
 }
 
-/// The id in the attributes at the end of a heading, or in a block of attributes on the line after it.
+/// Returns the id in the attributes at the end of a heading, or in a block of attributes on the
+/// next line.
 fn own_id(body: &str, range: &Range<usize>) -> Option<String> {
     let heading = body[range.clone()].trim_end();
     let after = body[range.start + heading.len()..].trim_start_matches([' ', '\t']);
     let after = after.strip_prefix("\r\n").or_else(|| after.strip_prefix(['\n', '\r']));
     let next = after.and_then(|rest| rest.lines().next()).map(str::trim).unwrap_or_default();
-    // A heading of the Setext form has its line last.
+    // The underline of a Setext heading is its last line.
     let first = heading.lines().next().unwrap_or_default();
     let block = next.starts_with("{:").then(|| attributes(next)).flatten();
     let (_, words) = attributes(first).or(block.filter(|(title, _)| title.is_empty()))?;
@@ -196,14 +198,14 @@ fn number(level: HeadingLevel) -> u8 {
     }
 }
 
-/// Whether a name that a heading gives itself can stand in a URI as it is.
+/// Returns true if a name in a heading's attributes can be used in a URI unencoded.
 fn is_name(name: &str) -> bool {
     let fits = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.');
     !name.is_empty() && name.len() <= 256 && name.chars().all(fits)
 }
 
-/// What GitHub makes of the text of a heading: lower case, blanks become `-`, and what is neither
-/// a letter, a digit, `-` nor `_` goes away.
+/// Returns the anchor that GitHub derives from the text of a heading: lower case, `-` for blanks,
+/// and only letters, digits, `-` and `_`.
 fn slug(title: &str) -> String {
     let kept = |c: char| match c {
         ' ' => Some('-'),
@@ -214,7 +216,7 @@ fn slug(title: &str) -> String {
     title.trim().to_lowercase().chars().filter_map(kept).collect()
 }
 
-/// The anchors of one document, each once.
+/// The anchors of one document, without duplicates.
 #[derive(Default)]
 struct Anchors {
     taken: HashSet<String>,
@@ -222,7 +224,7 @@ struct Anchors {
 }
 
 impl Anchors {
-    /// The name itself, or with `-1`, `-2` behind it if it is taken.
+    /// Returns the name, with `-1`, `-2` and so on appended if it is taken.
     fn unique(&mut self, name: &str) -> String {
         let mut anchor = name.to_owned();
         while !self.taken.insert(anchor.clone()) {
@@ -245,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn a_section_runs_to_the_next_heading_of_its_level_or_above() {
+    fn section_ends_at_the_next_heading_of_its_level_or_above() {
         insta::assert_snapshot!(outline("intro\n# A\na\n## B\nb\n### C\nc\n## D\nd\n# E\n"), @r####"
         1 a "A" "# A\na\n## B\nb\n### C\nc\n## D\nd\n"
         2 b "B" "## B\nb\n### C\nc\n"
@@ -297,7 +299,7 @@ mod tests {
             assert_eq!((&*found.anchor, found.name.as_deref()), (anchor, Some(name)), "{body}");
             assert_eq!((place_of(&all, anchor), place_of(&all, name)), (Some(0), Some(0)));
         }
-        // Whatever the anchor was before, the section is found by the id.
+        // The section is found by the id, for every anchor it had before.
         for body in
             ["# A {:#kram}\n", "# A {: id='kram' }\n", "# A ## {#kram}\n", "# A {: #kram }\n"]
         {

@@ -1,5 +1,5 @@
-//! What publishing does to the text of a document: the fields that it sets, and those that it adds
-//! where they are missing.
+//! The changes that publishing makes to the text of a document: the fields that it sets, and those
+//! that it adds if they are missing.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -19,47 +19,47 @@ use crate::values::model::timestamp::Timestamp;
 use crate::values::yaml::Node;
 use crate::values::yaml::edit::{entry, has_more, has_more_within};
 
-/// The values that do not follow from the text itself.
+/// The values of fields that do not follow from the text itself.
 #[derive(Clone, Debug)]
 pub(crate) struct Stamp {
     pub(crate) version: Version,
-    /// Added where there is no `author`.
+    /// Value of `author` if the field is missing.
     pub(crate) author: String,
-    /// Added where there is no `created_at`.
+    /// Value of `created_at` if the field is missing.
     pub(crate) created: String,
     pub(crate) updated: String,
-    /// How the body is read that a missing title is taken from.
+    /// Markup of the body, from which a missing title is taken.
     pub(crate) markup: Markup,
-    /// What the text becomes.
+    /// Role of the new text.
     pub(crate) stamped_as: StampedAs,
 }
 
-/// What a stamped text is to a review.
+/// The role of a stamped text in a review.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum StampedAs {
-    /// It is published without one.
+    /// The text is published without a review.
     Published,
-    /// It is submitted.
+    /// The text is submitted.
     Submitted {
-        /// The version that is published, or 0.
+        /// Published version, or 0.
         base: Version,
-        /// The set of submissions that it belongs to.
+        /// Name of the set of submissions.
         change: Option<String>,
     },
-    /// It is published by the approval of another text, by these at this instant.
+    /// The text is published by the approval of another text, by these reviewers at this instant.
     Approved(Vec<String>, Timestamp),
 }
 
-/// What publishing makes of a live text.
+/// The result of publishing a live text.
 pub(crate) struct NextText {
-    /// The published text, in normal form.
+    /// Published text, in normal form.
     pub(crate) sealed: Arc<str>,
-    /// The new live text; none where the file stays as it is.
+    /// New live text; `None` if the file does not change.
     pub(crate) live: Option<Arc<str>>,
 }
 
 impl Stamp {
-    /// What a published text was given.
+    /// Reads the values from a published text.
     fn of(made: Frontmatter) -> Option<Self> {
         Some(Self {
             version: made.version?,
@@ -71,11 +71,11 @@ impl Stamp {
         })
     }
 
-    /// The published text that a live one becomes, with its own line ends. `origin` is the URI of what
+    /// Returns the published text of a live one, with its own line ends. `origin` is the URI that
     /// the document was moved from.
     ///
     /// # Errors
-    /// See [`Edit::apply`]. No word of the live text is lost: what would delete one is refused.
+    /// See [`Edit::apply`]. An edit that would delete a comment, an anchor or a tag is refused.
     fn edited(
         &self,
         id: &DocumentId,
@@ -104,7 +104,7 @@ impl Stamp {
         origin.into_iter().fold(edit, Edit::derived_from).apply(live)
     }
 
-    /// What publishing makes of a live text; see [`Stamp::edited`].
+    /// Returns the result of publishing a live text; see [`Stamp::edited`].
     ///
     /// # Errors
     /// See [`Edit::apply`].
@@ -128,7 +128,7 @@ impl Stamp {
         Ok(NextText { sealed, live: Some(live) })
     }
 
-    /// What publishing makes of a live text, if that is the sealed one.
+    /// Returns the published text of a live one, if it equals the sealed text.
     fn caught_up(
         &self,
         id: &DocumentId,
@@ -140,7 +140,8 @@ impl Stamp {
         made.filter(|made| *normalise(made) == *sealed)
     }
 
-    /// The published text of a live one that stays as it is: it keeps the frontmatter of the file.
+    /// Returns the published text of a file that is not edited: it keeps the frontmatter of
+    /// the file.
     fn untouched(
         &self,
         id: &DocumentId,
@@ -159,7 +160,7 @@ impl Stamp {
         origin.into_iter().fold(edit, Edit::derived_from).apply(&yaml)
     }
 
-    /// The fields that publishing sets, and those that it inserts.
+    /// Makes the edit with the fields that publishing sets, and those that it inserts.
     fn set(
         &self,
         id: &DocumentId,
@@ -202,13 +203,14 @@ impl Stamp {
     }
 }
 
-/// Whether a live text is the one that a submission was made from.
+/// Returns true if a submission was made from this live text.
 pub(crate) fn is_submitted(id: &DocumentId, live: &str, document: &Document, text: &str) -> bool {
     let form = LiveForm::of(text);
     form.is_untouched() && form.is_of(live) || submitted_live(id, live, document, text).is_some()
 }
 
-/// What submitting made of a live text, with its own line ends, if that is the submitted text.
+/// Returns the edited live text of a submission, with its own line ends, if it equals the
+/// submitted text.
 pub(crate) fn submitted_live(
     id: &DocumentId,
     live: &str,
@@ -225,8 +227,8 @@ pub(crate) fn submitted_live(
     })
 }
 
-/// The bytes that a live file should have, if it is what the sealed text was made from: a
-/// publication that could not write it afterwards has left it behind.
+/// Returns the bytes that a live file should have, if the sealed text was made from it: a
+/// publication that could not update the file afterwards has left it in the old state.
 pub(crate) fn left_behind(
     id: &DocumentId,
     live: &str,
@@ -234,7 +236,8 @@ pub(crate) fn left_behind(
     sealed: &str,
 ) -> Option<String> {
     let made = Document::parse(sealed).ok()?.frontmatter;
-    // What was retired, or published on another branch, comes after it, and was not left behind.
+    // A live text with a later version was retired, or published on another branch, so it is not an
+    // old state.
     let version = made.version?;
     let foreign = foreign_values(document, version == Version::FIRST);
     let is_later = document.frontmatter.version > Some(version);
@@ -257,7 +260,8 @@ pub(crate) fn left_behind(
             stamp.caught_up(id, (live, document), None, sealed)
         });
     };
-    // What only the submission had is gone from the text, but for whether it was the first version.
+    // The fields of the submission are gone from the text. Only its version may have been
+    // the first.
     let approval = Edit::step(version, &stamp.updated, "published", &approval);
     let firsts = [Version::FIRST, Version::FIRST.next()].into_iter();
     firsts.flat_map(|first| readings(live).map(move |markup| (first, markup))).find_map(
@@ -270,7 +274,8 @@ pub(crate) fn left_behind(
     )
 }
 
-/// The same for the file of a document that had been moved before the event that recorded it.
+/// Works like [`left_behind`], for the file of a document that was moved before the event that
+/// recorded the move.
 pub(crate) fn moved_behind(
     id: &DocumentId,
     live: &str,
@@ -290,15 +295,16 @@ pub(crate) fn moved_behind(
     })
 }
 
-/// How a body may have been read when its title was taken from it: the layout may have changed since.
+/// Returns the markups in which the title may have been taken from a body: the layout may have
+/// changed since.
 fn readings(live: &str) -> impl Iterator<Item = Markup> {
     let has_comments = memchr::memmem::find(live.as_bytes(), b"%%").is_some();
     std::iter::once(Markup::Plain).chain(has_comments.then_some(Markup::Obsidian))
 }
 
-/// What retiring makes of a live file: the retiring text of the sealed one. An unpublished edit
-/// stays as it is, but for the word that takes it back to a draft. A file that publishing left as it
-/// was stays so.
+/// Returns the live text after a retirement: the retired form of the sealed text. An unpublished
+/// edit is kept, except for its status, which becomes draft. A file that publishing does not edit
+/// stays as it is.
 pub(crate) fn retired_live(
     live: &str,
     sealed: &str,

@@ -1,15 +1,15 @@
-//! What the bytes of a document are: its lines, its frontmatter block, its normal form.
+//! The bytes of a document: its lines, its frontmatter block, its normal form.
 
 use std::borrow::Cow;
 use std::ops::Range;
 
 use crate::values::model::digest::Digest;
 
-/// The mark that some editors put before a text.
+/// Byte order mark that some editors write before a text.
 pub(crate) const BOM: char = '\u{feff}';
 
-/// The form that every content hash is taken of: one leading U+FEFF removed, CRLF and lone CR
-/// turned into LF (`spec/document.md`, section 2).
+/// Returns the normal form of a text, which content hashes cover: without one leading U+FEFF, and
+/// with LF for CRLF and lone CR (`spec/document.md`, section 2).
 pub fn normalise(text: &str) -> Cow<'_, str> {
     let text = text.strip_prefix(BOM).unwrap_or(text);
     if text.contains('\r') {
@@ -19,36 +19,36 @@ pub fn normalise(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// The normal form of a text owned by the caller: nearly always the same text, without a copy.
+/// Returns the normal form of an owned text, nearly always without a copy.
 pub(crate) fn normalised(text: String) -> String {
     if is_normal(&text) { text } else { normalise(&text).into_owned() }
 }
 
-/// Whether a text is its own normal form.
+/// Returns true if a text is its own normal form.
 pub(crate) fn is_normal(text: &str) -> bool {
     !text.starts_with(BOM) && memchr::memchr(b'\r', text.as_bytes()).is_none()
 }
 
-/// Where the parts of a document lie in its bytes.
+/// The positions of the parts of a document in its bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Parts {
-    /// The lines between the delimiters; absent if the text begins with no delimiter.
+    /// Lines between the delimiters; `None` if the text does not begin with a delimiter.
     pub frontmatter: Option<Range<usize>>,
-    /// Everything after the closing delimiter's `---`, beginning with its line end; the whole
-    /// text (without U+FEFF) where there is no frontmatter.
+    /// Everything after the closing delimiter's `---`, beginning with its line end; the whole text
+    /// (without U+FEFF) if it lacks a frontmatter.
     pub rest: Range<usize>,
-    /// Where the body begins: the line after the closing delimiter.
+    /// Start of the body: the line after the closing delimiter.
     pub body: usize,
-    /// The file's own line end: that of its first line, else LF.
+    /// Line end of the file: that of its first line, else LF.
     pub line_end: &'static str,
 }
 
-/// A text whose first line is `---`, but which has no closing delimiter.
+/// A text whose first line is `---`, but without a closing delimiter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Unclosed;
 
-/// Splits a document. A delimiter is a line that is exactly `---`; lines end in LF, CRLF or CR,
-/// so that a text and its normal form have the same parts.
+/// Splits a document. A delimiter is a line that is exactly `---`. Lines end in LF, CRLF or CR, so
+/// that a text and its normal form have the same parts.
 pub fn split(text: &str) -> Result<Parts, Unclosed> {
     let line_end = line_end(text);
     let mut lines = Lines::of(text);
@@ -71,12 +71,13 @@ pub fn split(text: &str) -> Result<Parts, Unclosed> {
     Err(Unclosed)
 }
 
-/// `checksum` of a document: the hash of the normal form of what follows the closing delimiter.
+/// Returns the `checksum` of a document: the hash of the normal form of the text after the
+/// closing delimiter.
 pub fn checksum(rest: &str) -> Digest {
     Digest::of(normalise(rest).as_bytes())
 }
 
-/// The line end of a file: that of its first line, else LF.
+/// Returns the line end of a file: that of its first line, else LF.
 pub(super) fn line_end(text: &str) -> &'static str {
     match first_end(text) {
         Some(at) if text[at..].starts_with("\r\n") => "\r\n",
@@ -85,7 +86,7 @@ pub(super) fn line_end(text: &str) -> &'static str {
     }
 }
 
-/// Where the first line of a text ends.
+/// Returns the end of the first line of a text.
 fn first_end(text: &str) -> Option<usize> {
     memchr::memchr2(b'\n', b'\r', text.as_bytes())
 }
@@ -93,12 +94,12 @@ fn first_end(text: &str) -> Option<usize> {
 /// The lines of a text without their ends.
 pub(super) struct Lines<'t> {
     text: &'t str,
-    /// Where the next line begins.
+    /// Start of the next line.
     pub(super) at: usize,
 }
 
 impl<'t> Lines<'t> {
-    /// The lines of a text behind the mark before it.
+    /// Returns the lines of a text after the byte order mark.
     pub(super) fn of(text: &'t str) -> Self {
         Self { text, at: if text.starts_with(BOM) { BOM.len_utf8() } else { 0 } }
     }

@@ -1,6 +1,6 @@
-//! What is wrong with a document, and how to mend it (`spec/document.md`, section 5).
+//! The problems of a document, with advice on how to fix them (`spec/document.md`, section 5).
 //!
-//! Errors keep a document from being published; warnings say how a value is understood.
+//! Errors prevent publication; warnings describe how a value is read.
 
 use crate::values::codes::words;
 use crate::values::model::hint::{Call, Hint, Verb};
@@ -25,18 +25,18 @@ use crate::values::model::visible::{Invisible, without_invisible};
 use crate::values::text_util::{misspelled, nearest};
 use crate::values::yaml::Node;
 
-/// The longest title, in characters.
+/// Maximum length of a title, in characters.
 pub const MAX_TITLE: usize = 200;
-/// The longest description, in characters.
+/// Maximum length of a description, in characters.
 pub const MAX_DESCRIPTION: usize = 500;
 
 words! {
-    /// Whether a problem keeps a document from being published.
+    /// The effect of a problem on publication.
     #[derive(PartialOrd, Ord)]
     pub enum Severity {
-        /// It cannot be published.
+        /// The document cannot be published.
         Error = "error",
-        /// It can, and this is how it is understood.
+        /// The document can be published; the message describes how it is read.
         Warning = "warning",
     }
 }
@@ -44,20 +44,20 @@ words! {
 /// A rule that a document breaks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
-    /// The stable code.
+    /// Stable code.
     pub code: &'static str,
     /// Error or warning.
     pub severity: Severity,
     /// Line of the document, from 1.
     pub line: Option<usize>,
-    /// What is wrong.
+    /// Description of the problem.
     pub message: String,
-    /// How to mend it.
+    /// Advice on how to fix it.
     pub hint: Hint,
 }
 
 impl Problem {
-    /// What was found in a text that has so many lines before it.
+    /// Makes the problem of a finding in a text with `above` lines before it.
     pub(crate) fn from_text(found: hidden::Found, above: usize) -> Self {
         let severity = if found.is_error { Severity::Error } else { Severity::Warning };
         let hidden::Found { code, line, message, hint, .. } = found;
@@ -65,30 +65,30 @@ impl Problem {
     }
 }
 
-/// A value of one of our own fields that means something to another system.
+/// A value in one of our own fields that another program wrote.
 pub(crate) struct Foreign<'d> {
     pub(crate) field: &'static str,
     pub(crate) value: &'d Node,
 }
 
-/// What a document is judged by, besides its text.
+/// The facts for validating a document, besides its text.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Criteria<'c> {
-    /// The servers that the configuration declares.
+    /// Servers that the configuration declares.
     pub servers: &'c [Server],
-    /// Whether it has no history yet.
+    /// True if the document does not have a history yet.
     pub is_new: bool,
-    /// Whether what a page does not show is looked for.
+    /// True if hidden text is reported.
     pub hidden_text: bool,
-    /// Whether publishing writes into the frontmatter.
+    /// Effect of publishing on the frontmatter.
     pub frontmatter: FrontmatterMode,
-    /// Whether the vault can publish a frontmatter that is YAML only.
+    /// True if the vault can publish only YAML frontmatter.
     pub yaml_only: bool,
-    /// How its body is read.
+    /// Markup of the body.
     pub markup: Markup,
 }
 
-/// Lists what is wrong with a document, in the order of its lines. `text` is the whole document.
+/// Returns the problems of a document, in the order of its lines. `text` is the whole document.
 pub fn problems(text: &str, document: &Document, criteria: Criteria<'_>) -> Vec<Problem> {
     let mut found = ProblemList { problems: Vec::new() };
     found.frontmatter(text, document, criteria);
@@ -129,7 +129,7 @@ pub fn problems(text: &str, document: &Document, criteria: Criteria<'_>) -> Vec<
     let foreign = is_edited.then(|| foreign_values(document, criteria.is_new));
     let said = not_for_use::said(text, document);
     for not_for_use::Said { says, line } in &said {
-        let message = format!("`{says}` says that the text is not for use");
+        let message = format!("`{says}` marks the text as not for use");
         let changed = Call::new(Verb::Publish).word("--changed");
         let hint = "{} leaves the file out; delete the line, or name the document, to publish it";
         let (code, severity, line) = ("not-for-use", Severity::Warning, Some(*line));
@@ -150,7 +150,7 @@ pub fn problems(text: &str, document: &Document, criteria: Criteria<'_>) -> Vec<
     }
     found.draft_mark(fields);
     if let (Some(said), None) = (fields.validity.said(), fields.validity.end()) {
-        let message = format!("`{said}` is not a date, so that nothing warns when it has passed");
+        let message = format!("`{said}` is not a date, so no warning follows when it has passed");
         let line = Some(fields.validity.line());
         let hint = "write a date as `2026-12-31`".into();
         let (code, severity) = ("date-invalid", Severity::Warning);
@@ -158,7 +158,7 @@ pub fn problems(text: &str, document: &Document, criteria: Criteria<'_>) -> Vec<
     }
     for (field, line) in validity::unread(fields.root.as_ref()) {
         let message =
-            format!("`{field}` is not read: nothing reports an end or a successor from it");
+            format!("`{field}` is not read, so no end and no successor is reported from it");
         let hint =
             "write `valid_until: 2026-12-31` or `superseded_by: ID` at the first level".into();
         let (code, severity, line) = ("date-invalid", Severity::Warning, Some(line));
@@ -169,9 +169,9 @@ pub fn problems(text: &str, document: &Document, criteria: Criteria<'_>) -> Vec<
     found.problems
 }
 
-/// Values of `version`, `status`, `checksum` and `updated_at` that are not ours, which publishing
-/// must not lose. A document that is new here has a version of ours only if it was published
-/// elsewhere: beside the three other fields.
+/// Returns the values of `version`, `status`, `checksum` and `updated_at` that are not ours, which
+/// publishing must keep. In a document that is new here, `version` is ours only together with the
+/// three other fields, because the document was then published in another vault.
 pub(crate) fn foreign_values(document: &Document, is_new: bool) -> Vec<Foreign<'_>> {
     let fields = &document.frontmatter;
     let was_published = has_our_four(fields);
@@ -185,10 +185,10 @@ pub(crate) fn foreign_values(document: &Document, is_new: bool) -> Vec<Foreign<'
         .collect()
 }
 
-/// The fields that only publishing sets.
+/// Fields that only publishing sets.
 pub(super) const OURS: [&str; 4] = ["version", "status", "updated_at", "checksum"];
 
-/// Whether all of them are there, each of our form.
+/// Returns true if all of them exist, each in our form.
 pub(crate) fn has_our_four(fields: &Frontmatter) -> bool {
     let has = |field: &str| fields.get(field).is_some_and(|node| is_of_our_form(field, node));
     OURS.into_iter().all(has)
@@ -207,7 +207,7 @@ fn is_of_our_form(field: &str, node: &Node) -> bool {
     }
 }
 
-/// The title that publishing gives a document without one: its first heading, else `name`.
+/// Returns the title that publishing gives a document without one: its first heading, else `name`.
 pub(crate) fn derived_title(body: &str, name: &str) -> String {
     let from = second_block(body).map_or(0, |block| block.range.end);
     let heading = first_heading(&body[from..]).unwrap_or_default();
@@ -232,7 +232,7 @@ fn first_heading(body: &str) -> Option<String> {
     Some(words.join(" "))
 }
 
-/// What to do about a second block of fields.
+/// Advice about a second block of fields.
 const ONE_BLOCK: &str =
     "move its fields into one block at the beginning of the file, and delete this one";
 
@@ -274,7 +274,7 @@ impl ProblemList {
         self.add(Severity::Warning, code, node, message, hint);
     }
 
-    /// What keeps a frontmatter from being published, whatever its fields say.
+    /// Adds the problems that prevent the publication of a frontmatter, independent of its fields.
     fn frontmatter(&mut self, text: &str, document: &Document, criteria: Criteria<'_>) {
         if document.format != Format::Yaml && criteria.yaml_only {
             let format = document.format.as_str();
@@ -287,7 +287,7 @@ impl ProblemList {
             self.error("frontmatter-format", None, message, hint);
         }
         if !is_edited(document, criteria.frontmatter) && normalise(text).starts_with(BOM) {
-            let message = "it begins with two U+FEFF, of which its normal form would lose one";
+            let message = "it begins with two U+FEFF, and its normal form would lose one";
             self.error("two-marks", None, message.to_owned(), "remove both");
         }
         let metadata = document.frontmatter.get("metadata");
@@ -301,7 +301,7 @@ impl ProblemList {
         }
         if let Some(original) = metadata.and_then(|metadata| metadata.get(ORIGINAL_FRONTMATTER)) {
             let message = format!(
-                "`metadata.{ORIGINAL_FRONTMATTER}` is of a published text: publishing writes it there \
+                "`metadata.{ORIGINAL_FRONTMATTER}` belongs to a published text: publishing writes it \
                  for a file that it does not edit"
             );
             let hint = Hint::call(
@@ -312,7 +312,7 @@ impl ProblemList {
         }
     }
 
-    /// What a merge left, and what a page does not show. Lines are those of the document.
+    /// Adds conflict markers, second blocks and hidden text. Lines are those of the document.
     fn left_in_body(&mut self, text: &str, document: &Document, hidden_text: bool) {
         let (before, body) = text.split_at(document.parts.body);
         let above = before.matches('\n').count();
@@ -323,15 +323,15 @@ impl ProblemList {
                 && body[..start].trim_start_matches(BOM).is_empty();
             let (message, hint) = match document.parts.frontmatter {
                 None if is_first => (
-                    "a block of fields between lines that are not exactly `---` or `+++` is text, and no field of it counts",
+                    "a block of fields between lines that are not exactly `---` or `+++` is text, and its fields have no effect",
                     "delete the blanks in the lines before and after the fields",
                 ),
                 None => (
-                    "a block of fields that is not at the beginning of the file is text, and no field of it counts",
+                    "a block of fields that is not at the beginning of the file is text, and its fields have no effect",
                     ONE_BLOCK,
                 ),
                 Some(_) => (
-                    "a second block of fields after the frontmatter is text, and no field of it counts",
+                    "a second block of fields after the frontmatter is text, and its fields have no effect",
                     ONE_BLOCK,
                 ),
             };
@@ -346,7 +346,7 @@ impl ProblemList {
         let mut found: Vec<hidden::Found> =
             hidden::conflict(body, !hidden_text).into_iter().collect();
         if hidden_text {
-            // Without a frontmatter, a mark before the body is that of the file.
+            // Without a frontmatter, a byte order mark before the body is that of the file.
             let is_file = document.parts.frontmatter.is_none();
             let body = if is_file { body.strip_prefix(BOM).unwrap_or(body) } else { body };
             found.extend(hidden::hidden(body));
@@ -376,7 +376,7 @@ impl ProblemList {
         }
     }
 
-    /// A mark that is no status here.
+    /// Adds a warning about a field `draft`, which is not a status here.
     fn draft_mark(&mut self, fields: &Frontmatter) {
         let mark = fields.draft_mark().map(|(_, mark)| mark).zip(fields.draft_said());
         let is_odd = fields.status != Status::Draft || fields.is_marked_draft();
@@ -419,7 +419,7 @@ impl ProblemList {
                     code,
                     Some(node),
                     "`title` is empty".to_owned(),
-                    "give it a text, or take the line away to use the first heading",
+                    "write a text, or remove the line to use the first heading",
                 ),
                 Some(n) if n > max => self.error(
                     code,
@@ -475,7 +475,7 @@ impl ProblemList {
         self.depends_on(value_of(node, "depends_on"));
     }
 
-    /// The server of a source: one that the configuration declares.
+    /// Checks the server of a source, which the configuration must declare.
     fn server(&mut self, block: &Node, servers: &[Server]) {
         let Some(node) = value_of(block, "server") else { return };
         let Some(server) = node.text().filter(|name| !name.is_empty()) else {
@@ -493,12 +493,12 @@ impl ProblemList {
         }
     }
 
-    /// The tools of a source: at least one, each a name that can be written between commas.
+    /// Checks the tools of a source: at least one, each a name that can be written between commas.
     fn tools(&mut self, block: &Node, source: &SourceBlock) {
         let node = value_of(block, "tools");
         let code = "source-invalid";
         if source.tools.is_empty() {
-            let message = "`source.tools` names no tool".to_owned();
+            let message = "`source.tools` does not name a tool".to_owned();
             let hint = "list at least one tool: `tools: [name]`";
             return self.error(code, Some(node.unwrap_or(block)), message, hint);
         }
@@ -512,7 +512,7 @@ impl ProblemList {
         };
         let items = node.and_then(Node::items).unwrap_or_default();
         if let Some(item) = items.iter().find(is_name) {
-            let message = "an item of `source.tools` is no name of a tool".to_owned();
+            let message = "an item of `source.tools` is not the name of a tool".to_owned();
             let hint = "write texts without a comma, a control or an invisible character";
             self.error(code, Some(item), message, hint);
         }
@@ -523,7 +523,7 @@ impl ProblemList {
             let text = item.text().unwrap_or_default();
             let why = match text.parse::<Uri>() {
                 Ok(uri) if matches!(uri.target, Target::Document { .. }) => continue,
-                Ok(_) => "it names no single document".to_owned(),
+                Ok(_) => "it does not name a single document".to_owned(),
                 Err(why) => why.to_string(),
             };
             self.error(
@@ -536,7 +536,7 @@ impl ProblemList {
     }
 }
 
-/// The value of a key that has one.
+/// Returns the value of a key, if it is not null.
 fn value_of<'n>(block: &'n Node, key: &str) -> Option<&'n Node> {
     block.get(key).filter(|node| !node.is_null())
 }
@@ -563,30 +563,30 @@ mod tests {
     }
 
     #[test]
-    fn each_rule_names_the_line_and_the_mend() {
+    fn problems_have_a_line_and_a_hint() {
         let text = format!(
             "---\ntitle: ''\ndescription: {}\ntype: documnet\ntags: [ok, '1st']\nversion: \"2.4\"\n\
              status: archived\nsource: {{a: b}}\n---\n",
             "x".repeat(501)
         );
         insta::assert_snapshot!(report(&text), @"
-        Error 2: [title-invalid] `title` is empty (give it a text, or take the line away to use the first heading)
+        Error 2: [title-invalid] `title` is empty (write a text, or remove the line to use the first heading)
         Error 3: [description-invalid] `description` has 501 characters; at most 500 are allowed (shorten it)
         Warning 4: [type-unknown] type `documnet` is read as document (did you mean `document`?)
         Warning 5: [tag-grammar] tag `1st` selects nothing (a tag is a letter, then letters, digits, `_` and `-`)
         Warning 6: [field-foreign] `version` has a value that ctx did not write (publishing replaces it, and keeps the old value under `metadata.original`)
-        Warning 7: [not-for-use] `status: archived` says that the text is not for use ( leaves the file out; delete the line, or name the document, to publish it)
+        Warning 7: [not-for-use] `status: archived` marks the text as not for use ( leaves the file out; delete the line, or name the document, to publish it)
         Warning 8: [source-ignored] `source` is ignored: the type is not source (set `type: source`)
         ");
     }
 
     #[test]
-    fn a_source_node_says_how_it_fetches() {
+    fn source_nodes_need_a_source_block() {
         let text = "---\ntitle: t\ntype: source\nsource:\n  transport: ftp\n  server: jria\n  \
                     cache_ttl: 0\n  depends_on: [nodes/a]\n---\n";
         insta::assert_snapshot!(report(text), @"
         Error 5: [source-invalid] `source.transport` is missing or unknown (transports are mcp, rest, cli, function)
-        Error 5: [source-invalid] `source.tools` names no tool (list at least one tool: `tools: [name]`)
+        Error 5: [source-invalid] `source.tools` does not name a tool (list at least one tool: `tools: [name]`)
         Error 6: [server-unknown] server `jria` is not declared (declare it under `servers` in .context/config.yaml)
         Error 7: [source-invalid] `source.cache_ttl` is not a number of seconds above 0 (write seconds: `cache_ttl: 300`)
         Error 8: [source-invalid] `source.depends_on` is not a list of URIs: expected `contextnest://` (write `contextnest://sources/name`)

@@ -1,12 +1,12 @@
-//! Until when a text is valid and what took its place, as its fields say (`spec/document.md`, section
-//! 12). No selection depends on it: an answer carries the words, and only a command that is handed a
-//! clock judges them.
+//! The end of validity of a text and its successor, as its fields declare them (`spec/document.md`,
+//! section 12). No selection depends on them: an answer contains the values, and only commands that
+//! receive a clock evaluate them.
 
 use super::frontmatter::one_or_many;
 use crate::values::model::timestamp::Timestamp;
 use crate::values::yaml::Node;
 
-/// Fields whose text is the end of validity, in lower case, without blanks, `_` and `-`.
+/// Fields with the end of validity, in lower case, without blanks, `_` and `-`.
 const UNTIL: &[&str] = &[
     "bestbefore",
     "effectiveto",
@@ -27,30 +27,30 @@ const UNTIL: &[&str] = &[
     "validuntil",
 ];
 
-/// The same for fields that name what took the place of the text.
+/// Fields with the successor of the text, in the same spelling.
 const SUPERSEDED: &[&str] =
     &["deprecatedby", "obsoletedby", "replacedby", "succeededby", "supercededby", "supersededby"];
 
-/// Maximum number of characters of a text that is carried.
+/// Maximum number of characters of a value that is kept.
 const MAX: usize = 200;
 
 const DAY: i64 = 24 * 3_600_000;
 
-/// What a text says of its own validity.
+/// The declared validity of a text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Validity {
-    /// The end of validity, as it is written.
+    /// End of validity, as it is written.
     pub until: Option<String>,
-    /// What took the place of the text, as it is written.
+    /// Successor of the text, as it is written.
     pub superseded_by: Option<String>,
-    /// The line of the end of validity in the document.
+    /// Line of the end of validity in the document.
     line: usize,
-    /// The name of the field with the end of validity.
+    /// Name of the field with the end of validity.
     field: String,
 }
 
 impl Validity {
-    /// Reads the fields of a frontmatter: of several names for one thing, the first one.
+    /// Reads the fields of a frontmatter; the first of several names for the same value is used.
     pub(super) fn read(root: Option<&Node>) -> Self {
         let mut found = Self::default();
         for (key, value) in root.and_then(Node::entries).unwrap_or_default() {
@@ -71,34 +71,35 @@ impl Validity {
         found
     }
 
-    /// The field with the end of validity, as `expires: 2026-12-31`.
+    /// Returns the field with the end of validity, as `expires: 2026-12-31`.
     pub(crate) fn said(&self) -> Option<String> {
         Some(format!("{}: {}", self.field, self.until.as_deref()?))
     }
 
-    /// The line of that field in the document.
+    /// Returns the line of that field in the document.
     pub(crate) fn line(&self) -> usize {
         self.line
     }
 
-    /// The instant from which the text is no longer valid; `None` if no date is understood.
+    /// Returns the instant from which the text is no longer valid; `None` if the value is not
+    /// a date.
     pub(crate) fn end(&self) -> Option<Timestamp> {
         end_of(self.until.as_deref()?)
     }
 
-    /// Whether the end of validity has passed.
+    /// Returns true if the end of validity has passed.
     pub(crate) fn is_expired(&self, now: Timestamp) -> bool {
         self.end().is_some_and(|end| end <= now)
     }
 }
 
-/// The name of a field of these tables.
+/// Returns the name of a field if it is in these tables.
 fn known(key: &Node) -> Option<&str> {
     key.text().filter(|name| is_one_of(name, UNTIL) || is_one_of(name, SUPERSEDED))
 }
 
-/// Fields about validity that are not read, each with its line in the document: those whose value is not a
-/// text, and those in `metadata`.
+/// Returns the fields about validity that are not read, each with its line in the document: those
+/// whose value is not a text, and those in `metadata`.
 pub(super) fn unread(root: Option<&Node>) -> Vec<(String, usize)> {
     let mut found = Vec::new();
     for (key, value) in root.and_then(Node::entries).unwrap_or_default() {
@@ -119,14 +120,15 @@ pub(super) fn unread(root: Option<&Node>) -> Vec<(String, usize)> {
     found
 }
 
-/// Whether a name is one of these, but for case, blanks, `_` and `-`: `expiryDate` is `expiry_date`.
+/// Returns true if a name is in a list, apart from case, blanks, `_` and `-`: `expiryDate`
+/// equals `expiry_date`.
 pub(super) fn is_one_of(name: &str, names: &[&str]) -> bool {
     let letters = name.bytes().filter(|b| !matches!(b, b' ' | b'_' | b'-'));
     let letters = letters.map(|b| b.to_ascii_lowercase());
     names.iter().any(|name| letters.clone().eq(name.bytes()))
 }
 
-/// The texts of a value, joined; `None` if it says that there is none.
+/// Returns the texts of a value, joined; `None` for words such as `none` or `never`.
 fn text_of(value: &Node) -> Option<String> {
     let nodes = one_or_many(Some(value)).iter().filter(|node| !node.is_null());
     let texts = nodes.map(|node| match node.text() {
@@ -139,10 +141,10 @@ fn text_of(value: &Node) -> Option<String> {
     (!is_none).then(|| text.chars().take(MAX).collect())
 }
 
-/// `[[adr-9]]` without quotes, which YAML reads as a list in a list.
+/// Returns `[[adr-9]]` written without quotes, which YAML reads as a list in a list.
 fn wikilink(node: &Node) -> Option<String> {
     let [inner] = node.items()? else { return None };
-    // In a list it is a list in a list in a list.
+    // As an item of a list, it has one more level.
     let inner = match inner.items() {
         Some([inner]) => inner,
         _ => inner,
@@ -150,8 +152,8 @@ fn wikilink(node: &Node) -> Option<String> {
     Some(format!("[[{}]]", inner.text()?.trim())).filter(|_| !inner.is_null())
 }
 
-/// The first instant after a date or a month in UTC, or the instant of a time; a time without a zone is
-/// in UTC.
+/// Returns the first instant after a date or a month in UTC, or the instant of a time, which is in
+/// UTC if it lacks a zone.
 fn end_of(text: &str) -> Option<Timestamp> {
     let after = |day: Timestamp| Timestamp::from_millis(day.millis().saturating_add(DAY));
     if let Some((year, month)) = text.split_once('-').filter(|_| text.len() == "2026-12".len()) {

@@ -1,10 +1,9 @@
 //! Context packs: a stored selector with instructions for agents (paper, section 5.4;
 //! `spec/vault.md`, section 13).
 //!
-//! [`read()`] turns the text of a pack file into a [`Pack`] or says what is wrong with it;
-//! [`Pack::expr`] is its set as an expression. A pack never names another pack, so that a selector
-//! with packs is no deeper than one without. [`write()`] spells a new file. Neither touches the
-//! disk.
+//! [`read()`] turns the text of a pack file into a [`Pack`] and a list of problems; [`Pack::expr`]
+//! returns its set as an expression. A pack never names another pack, so that packs do not make a
+//! selector deeper. [`write()`] spells a new file. No function accesses the disk.
 
 mod problem;
 mod read;
@@ -19,33 +18,33 @@ pub(crate) use read::instructions;
 pub use read::{Reading, read};
 pub use write::write;
 
-/// What a pack selects, and for whom.
+/// A pack: the set that it selects, and its audience.
 #[derive(Clone, Debug, Default)]
 pub struct Pack {
-    /// Its name in `pack:`.
+    /// Name in `pack:`.
     pub id: String,
-    /// Its name for people.
+    /// Name for people.
     pub label: Option<String>,
-    /// What it is for.
+    /// Purpose of the pack.
     pub description: Option<String>,
-    /// A selector that names no pack and no checkpoint.
+    /// Selector without packs and without checkpoints.
     pub query: Option<Placed<Selector>>,
-    /// What belongs to it beside the query: URIs of this vault, without a checkpoint.
+    /// Members besides those of the query: URIs of this vault, without a checkpoint.
     pub includes: Vec<Placed<Uri>>,
-    /// What does not belong to it.
+    /// Documents that are not members.
     pub excludes: Vec<Placed<Uri>>,
-    /// The only types that belong to it; all, if there are none.
+    /// Types to which members are limited; empty for all types.
     pub node_types: Vec<NodeType>,
-    /// Whom it is for.
+    /// Audiences of the pack.
     pub audiences: Vec<String>,
-    /// What agents are given with it.
+    /// Instructions for agents that use the pack.
     pub agent_instructions: Option<String>,
 }
 
-/// A value and where it stands in the file.
+/// A value and its position in the file.
 #[derive(Clone, Debug)]
 pub struct Placed<T> {
-    /// The value.
+    /// Value that was read.
     pub value: T,
     /// Line from 1.
     pub line: usize,
@@ -54,7 +53,8 @@ pub struct Placed<T> {
 }
 
 impl Pack {
-    /// Its set: what the query or `includes` name, without `excludes`, of the types that it takes.
+    /// Returns the set of the pack: the documents of `query` or `includes`, without `excludes`,
+    /// limited to `node_types`.
     pub fn expr(&self) -> Expr<Term> {
         let leaf = |term| Expr::atom(term, 0..0);
         let all = |uris: &[Placed<Uri>]| -> Vec<Expr<Term>> {

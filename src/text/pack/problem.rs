@@ -1,4 +1,4 @@
-//! What is wrong with a pack file: a place, a stable code, a sentence, a way out.
+//! The problems of a pack file: each has a place, a stable code, a message, and a hint.
 
 use crate::text::document::validate::{Problem, Severity};
 use crate::text::selector::ParseError;
@@ -7,111 +7,111 @@ use crate::values::model::hint::{Call, Hint, Verb};
 use crate::values::model::number::CheckpointNumber;
 use crate::values::model::visible::{Invisible, without_invisible};
 
-/// One thing that is wrong with a pack file.
+/// A problem of a pack file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PackProblem {
     /// Line from 1.
     pub line: usize,
     /// Column from 1.
     pub column: usize,
-    /// What it is.
+    /// Rule that the file breaks.
     pub kind: ProblemKind,
 }
 
-/// Which rule of packs a file breaks.
+/// A rule of packs that a file breaks.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ProblemKind {
-    /// The file cannot be read, or is no mapping in YAML.
+    /// The file cannot be read, or is not a mapping in YAML.
     #[error("{0}")]
     Yaml(String),
-    /// A key that packs do not have.
+    /// Packs do not have this key.
     #[error("unknown key `{}`", .found.escape_debug())]
     UnknownKey {
-        /// The key.
+        /// Unknown key.
         found: String,
-        /// The key that was probably meant.
+        /// Key that was probably meant.
         near: Option<&'static str>,
     },
-    /// A key without which a pack is not complete.
+    /// A required key is missing.
     #[error("expected a key `{0}`")]
     Missing(&'static str),
-    /// A value of another kind than the key has.
+    /// The value is of the wrong kind.
     #[error("expected {0}")]
     Value(&'static str),
-    /// An id with a character that is invisible.
-    #[error("a pack's id holds no invisible character, but `{}` has {found}", .id.escape_debug())]
+    /// The id contains an invisible character.
+    #[error("the id of a pack cannot contain invisible characters, but `{}` has {found}", .id.escape_debug())]
     Invisible {
-        /// The id.
+        /// Id of the pack.
         id: String,
-        /// The first such character.
+        /// First such character.
         found: Invisible,
     },
-    /// A query that is no selector.
+    /// The query is not a selector.
     #[error("the query is not a selector: {why}")]
     Query {
-        /// Why not.
+        /// Error of the parser.
         why: ParseError,
-        /// The query.
+        /// Text of the query.
         text: String,
     },
-    /// A text that is no URI.
+    /// A text is not a URI.
     #[error("`{}` is not a URI: {why}", .text.escape_debug())]
     Uri {
-        /// Why not.
+        /// Error of the parser.
         why: UriError,
-        /// The text.
+        /// Text that was found.
         text: String,
     },
-    /// A pack in a pack.
-    #[error("a pack names no other pack, but this names `pack:{}`", .0.escape_debug())]
+    /// A pack names another pack.
+    #[error("a pack cannot contain another pack, but found `pack:{}`", .0.escape_debug())]
     Nested(String),
-    /// A URI with a checkpoint.
-    #[error("a pack is resolved at the checkpoint that is asked for, but this says `@{0}`")]
+    /// A URI names a checkpoint.
+    #[error("a pack cannot name a checkpoint, but found `@{0}`")]
     Pinned(CheckpointNumber),
-    /// A URI of another vault.
+    /// A URI names another vault.
     #[error(transparent)]
     Foreign(ForeignVault),
-    /// A section among `excludes`.
-    #[error("`excludes` takes whole documents away, not a section")]
+    /// A URI in `excludes` names a section.
+    #[error("`excludes` removes whole documents, not sections")]
     Section,
-    /// Neither a query nor includes.
+    /// The pack has neither a query nor includes.
     #[error("the pack has neither `query` nor `includes`, so it selects nothing")]
     Empty,
-    /// A query that fits no live document.
+    /// The query selects no live document.
     #[error("the query selects no live document")]
     Unmatched,
-    /// A pack that takes away all that it selects.
+    /// The pack excludes all documents that it selects.
     #[error("the pack selects no live document: `excludes` or `node_types` leave none")]
     Emptied,
-    /// A tag in a query that no live document has.
-    #[error("no live document has `#{}`, which the query names", .0.escape_debug())]
+    /// No live document has a tag of the query.
+    #[error("no live document has `#{}`, which is in the query", .0.escape_debug())]
     Tag(String),
-    /// A URI that names no live document.
-    #[error("`{0}` names nothing that is here")]
+    /// A URI does not name a live document.
+    #[error("`{0}` does not name a live document")]
     Dead(String),
-    /// An anchor that the live document does not have.
+    /// The live document does not have the anchor.
     #[error("`{id}` has no section `#{}`", .anchor.escape_debug())]
     Anchor {
-        /// The document.
+        /// Id of the document.
         id: String,
-        /// The anchor.
+        /// Anchor in the URI.
         anchor: String,
-        /// The anchor that was probably meant.
+        /// Anchor that was probably meant.
         near: Option<String>,
     },
-    /// An id that another file has, too.
+    /// Another file has the same id.
     #[error("`{other}` has the id `{}`, too", .id.escape_debug())]
     Twice {
-        /// The id.
+        /// Id of both packs.
         id: String,
-        /// The other file.
+        /// Path of the other file.
         other: String,
     },
 }
 
 impl PackProblem {
-    /// Every code, in the order of the specification.
+    /// All codes, in the order of the specification.
     pub const CODES: [&'static str; 13] = [
         "governance-yaml",
         "pack-key",
@@ -128,7 +128,7 @@ impl PackProblem {
         "pack-twice",
     ];
 
-    /// The stable code.
+    /// Returns the stable code.
     pub fn code(&self) -> &'static str {
         match &self.kind {
             ProblemKind::Yaml(_) => "governance-yaml",
@@ -149,7 +149,7 @@ impl PackProblem {
         }
     }
 
-    /// Whether it keeps the file from being used as a pack.
+    /// Returns true if the file cannot be used as a pack.
     pub fn is_fatal(&self) -> bool {
         match &self.kind {
             ProblemKind::Missing(key) => *key == "id",
@@ -164,7 +164,7 @@ impl PackProblem {
         }
     }
 
-    /// How to mend it.
+    /// Returns advice on how to fix the problem.
     pub fn hint(&self) -> Hint {
         let meant = |word: &str| Hint::from(format!("did you mean `{word}`?"));
         match &self.kind {
@@ -177,17 +177,15 @@ impl PackProblem {
             ProblemKind::Uri { .. } => {
                 "write `contextnest://` and the path of the document, without `.md`".into()
             }
-            ProblemKind::Nested(_) => "repeat what the other pack selects".into(),
-            ProblemKind::Pinned(_) => "leave the `@` and the number out".into(),
-            ProblemKind::Section => "leave the `#` and the name behind it out".into(),
+            ProblemKind::Nested(_) => "copy the query of the other pack".into(),
+            ProblemKind::Pinned(_) => "remove the `@` and the number".into(),
+            ProblemKind::Section => "remove the `#` and the name after it".into(),
             ProblemKind::Unmatched => {
                 "correct the tags, filters and paths of the query, or give a \
-                                       file what it asks for, such as `tags: [policy]`"
+                                       file a matching field, such as `tags: [policy]`"
                     .into()
             }
-            ProblemKind::Emptied => {
-                "correct the query, or remove what takes its documents away".into()
-            }
+            ProblemKind::Emptied => "correct the query, `excludes` or `node_types`".into(),
             ProblemKind::Tag(_) => "correct the tag, or remove it from the query".into(),
             ProblemKind::Dead(_) => "fix the path, or remove the line".into(),
             ProblemKind::Anchor { .. } => Hint::call(
@@ -202,7 +200,7 @@ impl PackProblem {
         }
     }
 
-    /// The place in the query, where the problem has one: an excerpt and carets beneath it.
+    /// Returns the place in the query, if the problem has one: an excerpt and carets beneath it.
     pub fn caret(&self) -> Option<String> {
         match &self.kind {
             ProblemKind::Query { why, text } => Some(why.caret(text)),
@@ -211,7 +209,7 @@ impl PackProblem {
     }
 }
 
-/// A pack that is wrong keeps nothing from being published, so that it is a warning there.
+/// A faulty pack does not prevent publication, so its problems become warnings.
 impl From<&PackProblem> for Problem {
     fn from(problem: &PackProblem) -> Self {
         Self {

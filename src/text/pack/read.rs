@@ -1,4 +1,4 @@
-//! The text of a pack file, read with limits; every problem is found, none stops the reading.
+//! Reading a pack file within limits; all problems are found, and none ends the reading.
 
 use std::ops::Range;
 
@@ -14,7 +14,7 @@ use crate::values::model::visible::Invisible;
 use crate::values::text_util::nearest;
 use crate::values::yaml::{self, Dialect, Node};
 
-/// How a text begins that is a URI, right or wrong, and not the id of a document.
+/// Beginning of a text that is a URI, valid or not, and not the id of a document.
 const SCHEME: &str = "contextnest:";
 
 const KEYS: [&str; 9] = [
@@ -31,18 +31,18 @@ const KEYS: [&str; 9] = [
 
 const _: () = assert!(MAX_NAME_BYTES == 200, "the message says so");
 
-/// What came of reading a pack file.
+/// The result of reading a pack file.
 #[derive(Debug, Default)]
 pub struct Reading {
-    /// The id, if the file has one.
+    /// Id, if the file has one.
     pub id: Option<String>,
-    /// The pack, if nothing keeps the file from being one.
+    /// Pack, if no problem is fatal.
     pub pack: Option<Pack>,
-    /// What is wrong, in the order of the file.
+    /// Problems, in the order of the file.
     pub problems: Vec<PackProblem>,
 }
 
-/// Reads the text of a pack file.
+/// Parses the text of a pack file.
 pub fn read(text: &str, authorities: &Authorities) -> Reading {
     let mut reader = Reader { authorities, problems: Vec::new() };
     let mut pack = Pack::default();
@@ -60,8 +60,8 @@ pub fn read(text: &str, authorities: &Authorities) -> Reading {
     Reading { id, pack: usable.then_some(pack), problems }
 }
 
-/// The instructions for agents in the text of a pack file, and the bytes of the text that are their
-/// value in YAML.
+/// Returns the instructions for agents in the text of a pack file, and the range of their value
+/// in YAML.
 pub(crate) fn instructions(text: &str) -> Option<(String, Range<usize>)> {
     let root = root(text).ok()?;
     let value = root.get("agent_instructions").filter(|value| !value.is_null())?;
@@ -178,7 +178,7 @@ impl Reader<'_> {
     fn types(&mut self, node: &Node) -> Vec<NodeType> {
         let mut found = Vec::new();
         let items = self.items(node, "a list of types");
-        // A list that takes nothing must not become one that takes everything.
+        // An empty list selects nothing. Without this error, it would select every type.
         if node.items().is_some_and(<[Node]>::is_empty) {
             self.problem(node, ProblemKind::Value("at least one type"));
         }
@@ -232,7 +232,7 @@ impl Reader<'_> {
         found
     }
 
-    /// What a URI of a pack must not be.
+    /// Checks that a URI is allowed in a pack.
     fn uri(&mut self, node: &Node, uri: &Uri, with_sections: bool) {
         if let Err(why) = uri.local() {
             self.problem(node, ProblemKind::Foreign(why));
@@ -284,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn every_problem_has_a_place_and_a_way_out() {
+    fn pack_problems_have_a_place_and_a_hint() {
         let report: Vec<String> = [
             "id: [",
             "- a",
@@ -314,12 +314,12 @@ mod tests {
         not usable
           3:8 [pack-query] the query is not a selector: expected a tag, a filter, `pack:` or a URI, but found `typ:` (did you mean `type:`?)
           4:12 [pack-uri] `nodes//a` is not a URI: expected `contextnest://` (write `contextnest://` and the path of the document, without `.md`)
-          4:22 [pack-pinned] a pack is resolved at the checkpoint that is asked for, but this says `@3` (leave the `@` and the number out)
+          4:22 [pack-pinned] a pack cannot name a checkpoint, but found `@3` (remove the `@` and the number)
           4:43 [pack-uri] `contextnest://a//b` is not a URI: expected a name between two `/` (write `contextnest://` and the path of the document, without `.md`)
-          5:12 [pack-uri] `excludes` takes whole documents away, not a section (leave the `#` and the name behind it out)
+          5:12 [pack-uri] `excludes` removes whole documents, not sections (remove the `#` and the name after it)
         not usable
-          3:8 [pack-nested] a pack names no other pack, but this names `pack:b` (repeat what the other pack selects)
-          3:8 [pack-nested] a pack names no other pack, but this names `pack:c` (repeat what the other pack selects)
+          3:8 [pack-nested] a pack cannot contain another pack, but found `pack:b` (copy the query of the other pack)
+          3:8 [pack-nested] a pack cannot contain another pack, but found `pack:c` (copy the query of the other pack)
         not usable
           1:5 [pack-value] expected a name of at most 200 bytes on one line (fix the line; spec/vault.md lists the keys)
           2:8 [pack-value] expected a text (fix the line; spec/vault.md lists the keys)

@@ -1,4 +1,4 @@
-//! The text of a new pack file, in the one form that we write.
+//! The text of a new pack file, in one fixed form.
 
 use std::fmt::Write as _;
 
@@ -6,7 +6,7 @@ use super::{Pack, Placed};
 use crate::text::uri::Uri;
 use crate::values::yaml::emit;
 
-/// Spells a pack; what is absent is left out.
+/// Writes a pack as YAML; empty fields are omitted.
 pub fn write(pack: &Pack) -> String {
     let mut out = format!("id: {}\n", emit::scalar(&pack.id));
     let texts = [
@@ -55,7 +55,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_written_is_read_back(
+        fn written_pack_is_read_back(
             id in "[a-z\u{e9}'\":#-]([ -~]{0,6}[a-z\"'])?",
             text in "[ -~\n\t\u{e9}\u{2028}]{0,20}",
             anchor in "[a-z#]?",

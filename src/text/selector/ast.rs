@@ -1,13 +1,13 @@
-//! The tree of a selector, and the one text it prints as.
+//! The tree of a selector, and the one text it is printed as.
 //!
-//! An [`Expr`] is set algebra over leaves of some kind. What a selector says are [`Term`]s, packs
-//! and URIs among them; what is evaluated are [`Atom`]s, the sets that a universe holds. On the way
-//! from one to the other, [`Expr::expand`] puts expressions in the place of leaves.
+//! An [`Expr`] is set algebra over leaves of some kind. A selector consists of [`Term`]s, including
+//! packs and URIs; evaluation uses [`Atom`]s, which are sets of a universe. [`Expr::expand`]
+//! replaces the leaves of one kind with expressions of the other.
 //!
-//! Chains are n-ary nodes, so that a selector with thousands of operands is no deeper than one
-//! with two. [`Expr::intersection`], [`Expr::difference`] and [`Expr::union`] join what the
-//! operators' associativity makes one chain, which is what makes the printed text parse back to
-//! an equal tree. Spans are kept for explanations and do not take part in equality.
+//! Chains are n-ary nodes, so that the depth of a selector does not depend on the number of
+//! operands. [`Expr::intersection`], [`Expr::difference`] and [`Expr::union`] merge operands into
+//! one chain according to associativity, so that the printed text parses to an equal tree. Spans
+//! are kept for explanations and ignored by equality.
 
 use std::fmt;
 use std::ops::Range;
@@ -19,49 +19,49 @@ use crate::values::model::number::CheckpointNumber;
 use crate::values::model::tag::Tag;
 use crate::values::model::transport::Transport;
 
-/// A selector that was parsed.
+/// A parsed selector.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Selector {
-    /// The whole expression.
+    /// Whole expression.
     pub expr: Expr<Term>,
-    /// The checkpoint that its URIs are pinned to, all of them to the same.
+    /// Checkpoint that its URIs are pinned to, which must be the same for all.
     pub checkpoint: Option<CheckpointNumber>,
 }
 
 /// An expression and the bytes it was read from, which equality ignores.
 #[derive(Clone, Debug)]
 pub struct Expr<A = Atom> {
-    /// What it is.
+    /// Kind of the node, with its operands.
     pub node: Node<A>,
-    /// Bytes in the selector's text.
+    /// Bytes in the text of the selector.
     pub span: Range<usize>,
 }
 
 /// A node of a selector's tree.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Node<A = Atom> {
-    /// A leaf: a set that has a name.
+    /// A leaf: a named set.
     Atom(A),
-    /// Documents in every operand, of which there are at least two.
+    /// Documents in every operand; there are at least two operands.
     Intersection(Vec<Expr<A>>),
     /// Documents in the first operand and in none of the others.
     Difference(Box<Expr<A>>, Vec<Expr<A>>),
-    /// Documents in any operand, of which there are at least two.
+    /// Documents in any operand; there are at least two operands.
     Union(Vec<Expr<A>>),
 }
 
-/// A set as a selector names it.
+/// A set in a selector.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Term {
     /// A tag or a filter.
     Set(Atom),
-    /// Whatever a URI names; a tag of the vault itself is a [`Term::Set`].
+    /// The documents that a URI names; a tag of the vault itself is a [`Term::Set`].
     Uri(Uri),
-    /// What the pack with this id selects.
+    /// The documents that the pack with this id selects.
     Pack(String),
 }
 
-/// A set of documents that a universe holds.
+/// A set of documents in a universe.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Atom {
     /// Documents with this tag, which has no `#`. Case matters.
@@ -80,23 +80,23 @@ pub enum Atom {
     Folder(String),
 }
 
-/// The statuses that a selector can ask for.
+/// The statuses that a selector can name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum StatusFilter {
-    /// Not eligible; no published document is.
+    /// Not eligible, which no published document is.
     Draft,
-    /// Eligible; every published document is.
+    /// Eligible, as every published document is.
     Published,
-    /// A staged result; no document is.
+    /// A staged result, which no document is.
     Staged,
 }
 
 impl StatusFilter {
-    /// Every status that a document may have, with its word.
+    /// All statuses that a document may have, with their words.
     pub const ALL: [(&'static str, Self); 2] =
         [("draft", Self::Draft), ("published", Self::Published)];
 
-    /// The word in a selector.
+    /// Returns the word in a selector.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Draft => "draft",
@@ -107,7 +107,7 @@ impl StatusFilter {
 }
 
 impl Atom {
-    /// Whether membership depends on more than a document's id.
+    /// Returns true if membership depends on more than a document's id.
     pub fn needs_metadata(&self) -> bool {
         !matches!(self, Self::Document(_) | Self::Folder(_))
     }
@@ -128,7 +128,7 @@ impl fmt::Display for Atom {
 }
 
 impl Term {
-    /// The set that it names by itself; `None` for packs, searches and what is in other vaults.
+    /// Returns the set that the term names by itself; `None` for packs, searches and other vaults.
     pub fn atom(&self) -> Option<Atom> {
         match self {
             Self::Set(atom) => Some(atom.clone()),
@@ -159,14 +159,15 @@ impl fmt::Display for Term {
             Self::Pack(id) => write!(f, "pack:{}", Word(id)),
             Self::Uri(uri) => {
                 let text = uri.to_string();
-                // In the query of a search a blank is written `+`, which is an operator here.
+                // In the query of a search a blank is written `+`, which is an operator
+                // in selectors.
                 if text.contains('+') { write!(f, "{}", Quote(&text)) } else { f.write_str(&text) }
             }
         }
     }
 }
 
-/// A type, or the name of a server or pack, between quotes where it could not stand without.
+/// A type, or the name of a server or pack, in quotes if it needs them.
 struct Word<'n>(&'n str);
 
 impl fmt::Display for Word<'_> {
@@ -175,7 +176,7 @@ impl fmt::Display for Word<'_> {
     }
 }
 
-/// A text between quotes, with each quote in it twice.
+/// A text in quotes, with each inner quote doubled.
 struct Quote<'t>(&'t str);
 
 impl fmt::Display for Quote<'_> {
@@ -184,7 +185,7 @@ impl fmt::Display for Quote<'_> {
     }
 }
 
-/// Whether a type, or the name of a server or pack, can stand without quotes.
+/// Returns true if a type, or the name of a server or pack, does not need quotes.
 pub(super) fn is_plain_name(name: &str) -> bool {
     name.starts_with(|c: char| c.is_ascii_alphanumeric())
         && name.bytes().all(|b| b.is_ascii_alphanumeric() || b"_-.".contains(&b))
@@ -199,13 +200,13 @@ impl<A: PartialEq> PartialEq for Expr<A> {
 impl<A: Eq> Eq for Expr<A> {}
 
 impl<A> Expr<A> {
-    /// An atom that was read from these bytes.
+    /// Makes a leaf that was read from these bytes.
     pub fn atom(atom: A, span: Range<usize>) -> Self {
         let node = Node::Atom(atom);
         Self { node, span }
     }
 
-    /// The intersection of `first` and `others`, in one chain.
+    /// Returns the intersection of `first` and `others`, in one chain.
     pub fn intersection(first: Self, others: Vec<Self>) -> Self {
         Self::chain(first, others, Node::Intersection, |node| match node {
             Node::Intersection(operands) => Ok(operands),
@@ -213,7 +214,7 @@ impl<A> Expr<A> {
         })
     }
 
-    /// The union of `first` and `others`, in one chain.
+    /// Returns the union of `first` and `others`, in one chain.
     pub fn union(first: Self, others: Vec<Self>) -> Self {
         Self::chain(first, others, Node::Union, |node| match node {
             Node::Union(operands) => Ok(operands),
@@ -221,7 +222,7 @@ impl<A> Expr<A> {
         })
     }
 
-    /// `first` without `others`; a difference on the left is part of the chain.
+    /// Returns `first` without `others`; a difference on the left is part of the chain.
     pub fn difference(first: Self, others: Vec<Self>) -> Self {
         if others.is_empty() {
             return first;
@@ -237,7 +238,7 @@ impl<A> Expr<A> {
         Self { node, span }
     }
 
-    /// An associative chain: operands that `same` takes apart are joined into it.
+    /// Makes an associative chain; operands that `same` accepts are merged into it.
     fn chain(
         first: Self,
         others: Vec<Self>,
@@ -259,7 +260,7 @@ impl<A> Expr<A> {
         Self { node, span }
     }
 
-    /// The expression with another one in the place of each leaf.
+    /// Replaces each leaf with another expression.
     ///
     /// # Errors
     /// The first error of `put`, from left to right.
@@ -281,7 +282,7 @@ impl<A> Expr<A> {
         })
     }
 
-    /// Its leaves with the bytes they were read from, from left to right.
+    /// Returns the leaves with the bytes they were read from, from left to right.
     pub fn leaves(&self) -> Vec<(&A, &Range<usize>)> {
         let (mut found, mut left) = (Vec::new(), vec![self]);
         while let Some(expr) = left.pop() {
@@ -293,7 +294,7 @@ impl<A> Expr<A> {
         found
     }
 
-    /// The operands of its operator; a leaf has none.
+    /// Returns the operands of the operator; empty for a leaf.
     pub fn operands(&self) -> Vec<&Self> {
         match &self.node {
             Node::Atom(_) => Vec::new(),
@@ -302,7 +303,7 @@ impl<A> Expr<A> {
         }
     }
 
-    /// The sign of its operator; `None` for a leaf.
+    /// Returns the sign of the operator; `None` for a leaf.
     pub fn sign(&self) -> Option<char> {
         match self.node {
             Node::Atom(_) => None,
@@ -312,7 +313,7 @@ impl<A> Expr<A> {
         }
     }
 
-    /// How tightly the node's operator binds.
+    /// Returns the precedence of the node's operator.
     fn level(&self) -> u8 {
         match self.node {
             Node::Union(_) => 0,
@@ -324,7 +325,7 @@ impl<A> Expr<A> {
 }
 
 impl<A> Expr<A> {
-    /// Whether a document is in the set, by the leaves that it is in.
+    /// Returns true if a document is in the set, by the leaves that contain it.
     pub fn holds(&self, is_in: &impl Fn(&A) -> bool) -> bool {
         match &self.node {
             Node::Atom(atom) => is_in(atom),
@@ -338,8 +339,8 @@ impl<A> Expr<A> {
 }
 
 impl<A> Expr<A> {
-    /// Returns false only if a document cannot be in the set, whatever the leaves say that are not
-    /// known.
+    /// Returns false only if a document cannot be in the set, for all possible values of
+    /// unknown leaves.
     pub(crate) fn may_hold(&self, is_in: &impl Fn(&A) -> Option<bool>) -> bool {
         self.known(is_in) != Some(false)
     }
@@ -361,7 +362,7 @@ fn not(known: Option<bool>) -> Option<bool> {
     known.map(|known| !known)
 }
 
-/// Returns whether all of these are true, as far as that is known.
+/// Returns true if all values are true, false if one is false, and else `None`.
 fn all(mut found: impl Iterator<Item = Option<bool>>) -> Option<bool> {
     found
         .try_fold(Some(true), |all, one| match one {
@@ -373,7 +374,7 @@ fn all(mut found: impl Iterator<Item = Option<bool>>) -> Option<bool> {
 }
 
 impl Expr {
-    /// Whether membership depends on more than documents' ids.
+    /// Returns true if membership depends on more than documents' ids.
     pub fn needs_metadata(&self) -> bool {
         match &self.node {
             Node::Atom(atom) => atom.needs_metadata(),
@@ -388,7 +389,7 @@ impl Expr {
 }
 
 impl<A: fmt::Display> Expr<A> {
-    /// The tree as an s-expression, such as `(- (+ #a #b) #c)`.
+    /// Returns the tree as an s-expression, such as `(- (+ #a #b) #c)`.
     pub fn tree(&self) -> String {
         match &self.node {
             Node::Atom(leaf) => leaf.to_string(),
@@ -399,16 +400,16 @@ impl<A: fmt::Display> Expr<A> {
         }
     }
 
-    /// Writes this operand, in parentheses if its operator binds less tightly than `least`.
+    /// Writes this operand, in parentheses if its precedence is lower than `least`.
     fn operand(&self, least: u8, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.level() < least { write!(f, "({self})") } else { write!(f, "{self}") }
     }
 }
 
-/// The operands of a node, or the node if it is another operator's.
+/// The operands of a node, or the node if it has another operator.
 type Operands<A> = Result<Vec<Expr<A>>, Node<A>>;
 
-/// One chain of the operands, of which there is at least one.
+/// Merges operands into one chain; an empty list becomes an empty union.
 fn joined<B>(
     operands: impl IntoIterator<Item = Expr<B>>,
     chain: fn(Expr<B>, Vec<Expr<B>>) -> Expr<B>,
@@ -430,7 +431,7 @@ impl<A: fmt::Display> fmt::Display for Expr<A> {
             return leaf.fmt(f);
         }
         let level = self.level();
-        // Only a difference tells its right side from its left.
+        // Only a difference is not commutative.
         let right = if level == 1 { level + 1 } else { level };
         for (n, operand) in self.operands().into_iter().enumerate() {
             if n == 0 {

@@ -1,4 +1,4 @@
-//! Why a text is no selector, with the place: one line, an excerpt with a caret, a hint.
+//! Errors of selectors: a message of one line, an excerpt with a caret, and a hint.
 
 use std::fmt;
 use std::ops::Range;
@@ -13,105 +13,105 @@ use crate::values::model::tag::{Tag, TagError};
 use crate::values::model::transport::Transport;
 use crate::values::text_util::nearest;
 
-/// Why a text is no selector, and where.
+/// A place where a text breaks a rule of selectors.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{kind}")]
 pub struct ParseError {
-    /// Which rule it breaks.
+    /// Rule that the text breaks.
     pub kind: ErrorKind,
-    /// The bytes of the text that break it; empty where something is missing.
+    /// Bytes of the text that break it; empty if something is missing.
     pub span: Range<usize>,
 }
 
-/// Which rule of selectors a text breaks.
+/// A rule of selectors that a text breaks.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ErrorKind {
-    /// More than 8192 bytes.
+    /// The text has more than 8192 bytes.
     #[error("a selector has at most {MAX_SELECTOR_BYTES} bytes, but this one has {found}")]
     TooLong {
-        /// Its length.
+        /// Length in bytes.
         found: usize,
     },
-    /// Parentheses in parentheses, more than 64 deep.
+    /// Parentheses are nested more than 64 deep.
     #[error("parentheses nest at most {MAX_NESTING} deep")]
     TooDeep,
-    /// Something else than the grammar has at this place.
+    /// The grammar expects something else at this place.
     #[error("expected {expected}, but found {}", Quoted(.found))]
     Expected {
-        /// What the grammar has.
+        /// Description of the expected element.
         expected: &'static str,
-        /// What stands there; empty at the end of the text.
+        /// Text at this place; empty at the end.
         found: String,
     },
-    /// A `-` between a word and an operand, with no blank before it.
+    /// A `-` follows a word without a blank, before an operand.
     #[error("expected a blank before `-`, but found {}", Quoted(.left))]
     MinusJoined {
-        /// The word before the `-`.
+        /// Word before the `-`.
         left: String,
     },
-    /// A `-` with nothing to take away from.
+    /// A `-` is not preceded by a set.
     #[error("expected a set before `-`")]
     MinusUnary,
-    /// A sign of the paper's grammar without a meaning.
+    /// A sign of the paper's grammar is reserved.
     #[error("`{sign}` is reserved")]
     Reserved {
-        /// The sign.
+        /// Sign that was found.
         sign: char,
     },
-    /// `#` or `tag:` without a tag.
+    /// A `#` or `tag:` is not followed by a tag.
     #[error("expected a tag, but found {}", Quoted(.found))]
     Tag {
-        /// What stands there.
+        /// Text at this place.
         found: String,
     },
-    /// A filter that does not exist.
+    /// The filter does not exist.
     #[error("expected a tag, a filter, `pack:` or a URI, but found {}", Quoted(.found))]
     UnknownKey {
-        /// What stands there, with its colon.
+        /// Text at this place, with its colon.
         found: String,
     },
-    /// A word that a filter does not have.
+    /// The filter does not have this value.
     #[error("expected a {filter}, but found {}", Quoted(.found))]
     UnknownWord {
-        /// The filter: `type`, `status` or `transport`.
+        /// Name of the filter: `type`, `status` or `transport`.
         filter: &'static str,
-        /// The word.
+        /// Value that was found.
         found: String,
     },
-    /// A word that is no atom.
+    /// A word is not a leaf of selectors.
     #[error("expected a tag, a filter, a URI or `(`, but found {}", Quoted(.found))]
     BareWord {
-        /// The word.
+        /// Word that was found.
         found: String,
     },
-    /// A URI that breaks a rule of URIs.
+    /// A URI breaks a rule of URIs.
     #[error(transparent)]
     Uri(UriError),
-    /// A quote without its end.
+    /// A quoted text does not end.
     #[error("expected a `\"` that ends the quoted text")]
     Quote,
-    /// URIs that are pinned to different checkpoints.
-    #[error("a selector is answered at one checkpoint, but this says {second} after {first}")]
+    /// URIs are pinned to different checkpoints.
+    #[error("a selector cannot name two checkpoints, but found {second} after {first}")]
     Pins {
-        /// The first pin.
+        /// Checkpoint of the first pin.
         first: CheckpointNumber,
-        /// Another one.
+        /// Different checkpoint of a later pin.
         second: CheckpointNumber,
     },
-    /// A section on the right of a difference.
-    #[error("a difference takes whole documents away, not a section")]
+    /// A section is on the right of a difference.
+    #[error("a difference removes whole documents, not sections")]
     Section,
-    /// Something of the paper's grammar that has no meaning in this place.
+    /// A part of the paper's grammar is not allowed in this place.
     #[error("{0} selects nothing here: only an answer of `resolve` has staged results")]
     Unsupported(Feature),
 }
 
-/// What the paper's grammar has and not every selector may.
+/// A part of the paper's grammar that is not allowed in every selector.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Feature {
-    /// `status:staged`.
+    /// The filter `status:staged`.
     Staged,
 }
 
@@ -124,8 +124,8 @@ impl fmt::Display for Feature {
 }
 
 impl ParseError {
-    /// Every code of a selector's own, in the order of the specification; a URI's errors keep
-    /// theirs.
+    /// All codes of selectors, in the order of the specification; errors of URIs keep their
+    /// own codes.
     pub const CODES: [&'static str; 14] = [
         "selector-too-long",
         "selector-too-deep",
@@ -143,7 +143,7 @@ impl ParseError {
         "selector-unsupported",
     ];
 
-    /// The stable code.
+    /// Returns the stable code.
     pub fn code(&self) -> &'static str {
         match &self.kind {
             ErrorKind::TooLong { .. } => "selector-too-long",
@@ -164,7 +164,7 @@ impl ParseError {
         }
     }
 
-    /// What was probably meant, or how to write it.
+    /// Returns the probable meaning, or advice on the spelling.
     pub fn hint(&self) -> Option<String> {
         let meant = |word: &str| format!("did you mean `{word}`?");
         match &self.kind {
@@ -176,7 +176,7 @@ impl ParseError {
                 Some("for all but some documents write `status:published - `".to_owned())
             }
             ErrorKind::Reserved { sign } => Some(match sign {
-                '/' => "a folder is named from that of the vault, as in `nodes/policies/`",
+                '/' => "a folder is a path from the root of the vault, as in `nodes/policies/`",
                 _ => {
                     "write `+` for both, `|` for either, ` - ` for all but, `nodes/` for a folder \
                      and `status:published` for all"
@@ -215,18 +215,18 @@ impl ParseError {
             ErrorKind::Pins { first, .. } => {
                 Some(format!("pin every URI to `@{first}`, or resolve them one by one"))
             }
-            ErrorKind::Section => Some("leave the `#` and the name behind it out".to_owned()),
+            ErrorKind::Section => Some("remove the `#` and the name after it".to_owned()),
             _ => None,
         }
     }
 
-    /// Two lines: the part of `text` around the error, and carets beneath it.
+    /// Returns two lines: the part of `text` around the error, and carets beneath it.
     pub fn caret(&self, text: &str) -> String {
         caret(text, &self.span)
     }
 }
 
-/// The words of a filter that has a closed list.
+/// Returns the words of a filter with a closed list.
 fn words(filter: &str) -> Vec<&'static str> {
     match filter {
         "transport" => Transport::ALL.iter().map(|(word, _)| *word).collect(),
@@ -234,11 +234,11 @@ fn words(filter: &str) -> Vec<&'static str> {
     }
 }
 
-/// Filters of other languages for a folder, and for a document.
+/// Filters of other languages for a folder; [`DOCUMENTS`] has those for a document.
 const FOLDERS: [&str; 6] = ["folder", "path", "dir", "in", "under", "directory"];
 const DOCUMENTS: [&str; 6] = ["id", "doc", "document", "file", "uri", "node"];
 
-/// The atoms that a bare word was probably meant to be, between the marks of a text of code.
+/// Returns the spelling that a bare word was probably meant to have, for the inside of a code span.
 fn as_atoms(word: &str) -> Option<String> {
     let sign = match word {
         "AND" | "and" | "&" | "&&" | "," => Some("+"),
@@ -284,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_shows_the_place_and_the_way_out() {
+    fn selector_errors_show_the_place_and_a_hint() {
         let cases = [
             "",
             "#a |",
@@ -436,15 +436,15 @@ mod tests {
         server:""
                ^^
 
-        selector-pins: a selector is answered at one checkpoint, but this says 3 after 2
+        selector-pins: a selector cannot name two checkpoints, but found 3 after 2
         contextnest://a@2 contextnest://b@3
                           ^^^^^^^^^^^^^^^^^
         hint: pin every URI to `@2`, or resolve them one by one
 
-        selector-section: a difference takes whole documents away, not a section
+        selector-section: a difference removes whole documents, not sections
         #a - (#b | contextnest://a#b)
                    ^^^^^^^^^^^^^^^^^
-        hint: leave the `#` and the name behind it out
+        hint: remove the `#` and the name after it
         "#);
     }
 

@@ -1,21 +1,21 @@
 //! Set algebra over bitmaps of documents.
 //!
-//! Each expression is evaluated within the documents that can still matter: an intersection narrows
-//! from operand to operand, what needs ids alone first, and a difference asks its right side
-//! only about its left. The result is the plain set algebra all the same.
+//! Each expression is evaluated within the documents that can still matter. An intersection narrows
+//! from operand to operand, beginning with those that need ids alone, and a difference evaluates
+//! its right side only for its left. The result is that of plain set algebra.
 
 use roaring::RoaringBitmap;
 
 use super::ast::{Atom, Expr, Node};
 
-/// The documents that a selector chooses from, at one checkpoint. A document is a number that means
-/// something to the universe alone.
+/// The documents that a selector chooses from, at one checkpoint. Documents are numbers that only
+/// the universe interprets.
 pub trait Universe {
-    /// Why documents could not be looked up.
+    /// The error of a failed look-up.
     type Error;
 
-    /// The documents that the atom names. Those that are not in `within` do not matter: they may be
-    /// in the answer, and cost of theirs is cost for nothing.
+    /// Returns the documents that the atom names. Those outside of `within` do not matter: the
+    /// answer may contain them, but it need not spend work on them.
     ///
     /// # Errors
     /// The documents could not be looked up.
@@ -26,7 +26,7 @@ pub trait Universe {
     ) -> Result<RoaringBitmap, Self::Error>;
 }
 
-/// The documents that an expression selects.
+/// Returns the documents that an expression selects.
 ///
 /// # Errors
 /// The first error of the universe.
@@ -85,7 +85,7 @@ mod tests {
     use crate::text::selector::parse::tests::{expressions, plain};
     use proptest::prelude::*;
 
-    /// Membership is a hash of atom and document; every question is written down.
+    /// Decides membership by a hash of atom and document; every query is logged.
     struct Asked {
         len: u32,
         log: RefCell<Vec<String>>,
@@ -109,7 +109,7 @@ mod tests {
         ) -> Result<RoaringBitmap, Infallible> {
             let asked = within.map_or(u64::from(self.len), RoaringBitmap::len);
             self.log.borrow_mut().push(format!("{atom} of {asked}"));
-            // What is outside of `within` may be in the answer.
+            // The answer may contain documents outside of `within`.
             Ok((0..self.len).filter(|d| holds(atom, *d)).collect())
         }
     }
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn what_needs_ids_alone_is_asked_first_and_narrows_the_rest() {
+    fn eval_narrows_by_ids_before_other_atoms() {
         let (_, log) = ask("#a (contextnest://x/ | contextnest://y) - #b", 100);
         insta::assert_snapshot!(log.join("\n"), @"
         contextnest://x/ of 100
@@ -133,13 +133,13 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_asked_about_no_document() {
+    fn eval_skips_empty_sets() {
         let (found, log) = ask("#a #b | #a - #b", 0);
         assert_eq!((found.len(), log.join(", ")), (0, "#a of 0, #a of 0".to_owned()));
     }
 
     #[test]
-    fn long_chains_cost_no_stack() {
+    fn eval_of_long_chains_does_not_recurse() {
         for sign in ["+", " - ", "|", " "] {
             let (found, log) = ask(&["#a"; 1500].join(sign), 50);
             assert!(found.len() <= 50);

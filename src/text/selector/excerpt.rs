@@ -1,18 +1,18 @@
-//! A place in a user's text, as a terminal can show it: an excerpt with carets, a quoted word.
+//! Display of a place in a user's text: an excerpt with carets, or a quoted word.
 
 use std::fmt;
 use std::ops::Range;
 
 use crate::values::model::visible::steers;
 
-/// The widest excerpt in columns, without the marks of what was left out.
+/// Maximum width of an excerpt in columns, without the ellipses.
 const EXCERPT: usize = 70;
-/// Columns of the excerpt from the caret on, where there is so much text.
+/// Number of columns that are reserved for text from the caret on.
 const AFTER_CARET: usize = 40;
-/// The most characters of a user's text in a message.
+/// Maximum number of characters of a user's text in a message.
 const QUOTED: usize = 40;
 
-/// Two lines: the part of `text` around a place in it, and carets beneath the place.
+/// Returns two lines: the part of `text` around a place in it, and carets beneath the place.
 ///
 /// Control and bidirectional characters are escaped, and at most some 70 columns are shown.
 pub fn caret(text: &str, span: &Range<usize>) -> String {
@@ -36,7 +36,8 @@ pub fn caret(text: &str, span: &Range<usize>) -> String {
     format!("{line}\n{}{}", " ".repeat(indent), "^".repeat(carets))
 }
 
-/// How many of the cells stand in so many columns. Marks without a width count for the number.
+/// Returns the number of cells that fit into `columns`. The number is limited, because marks may
+/// have zero width.
 fn fitting<'c>(cells: impl Iterator<Item = &'c (usize, Cell)>, columns: usize) -> usize {
     let sums = cells.scan(0, |sum, (_, cell)| {
         *sum += cell.width;
@@ -45,7 +46,7 @@ fn fitting<'c>(cells: impl Iterator<Item = &'c (usize, Cell)>, columns: usize) -
     sums.take(2 * EXCERPT).take_while(|sum| *sum <= columns).count()
 }
 
-/// A text of the user's in a message: short, and harmless to a terminal.
+/// A user's text in a message: short, and harmless to a terminal.
 pub(super) struct Quoted<'t>(pub(super) &'t str);
 
 impl fmt::Display for Quoted<'_> {
@@ -62,7 +63,7 @@ impl fmt::Display for Quoted<'_> {
     }
 }
 
-/// A character as a terminal shows it.
+/// A character as a terminal displays it.
 struct Cell {
     text: String,
     width: usize,

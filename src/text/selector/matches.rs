@@ -1,4 +1,4 @@
-//! Documents in memory, with their fields, as the sets that a selector is evaluated over.
+//! Sets of documents in memory, for the evaluation of selectors.
 
 use std::convert::Infallible;
 
@@ -8,7 +8,7 @@ use super::{Atom, StatusFilter, Universe};
 use crate::text::document::frontmatter::Frontmatter;
 use crate::values::model::id::DocumentId;
 
-/// Whether a published document is in the set that an atom names.
+/// Returns true if a published document is in the set that an atom names.
 pub fn matches<'f>(
     atom: &Atom,
     id: &DocumentId,
@@ -30,14 +30,14 @@ pub fn matches<'f>(
     }
 }
 
-/// Working copies as if they were published.
+/// Live files, treated as if they were published.
 pub(crate) struct Drafts<'f> {
-    /// In byte order of their ids.
+    /// Documents in byte order of their ids.
     documents: Vec<(&'f DocumentId, &'f Frontmatter)>,
 }
 
 impl<'f> Drafts<'f> {
-    /// These documents.
+    /// Makes a universe of these documents.
     pub(crate) fn new(
         documents: impl IntoIterator<Item = (&'f DocumentId, &'f Frontmatter)>,
     ) -> Self {
@@ -46,7 +46,7 @@ impl<'f> Drafts<'f> {
         Self { documents }
     }
 
-    /// The ids of some of them.
+    /// Returns the ids of some of them.
     pub(crate) fn ids(&self, found: &RoaringBitmap) -> Vec<DocumentId> {
         found.iter().filter_map(|n| Some(self.documents.get(n as usize)?.0.clone())).collect()
     }

@@ -1,10 +1,10 @@
-//! The selector grammar: which documents are meant, as set algebra over tags, types, sources
-//! and URIs (paper, section 5; `spec/selector.md`).
+//! The selector grammar: set algebra over tags, types, sources and URIs (paper, section
+//! 5; `spec/selector.md`).
 //!
-//! [`parse()`] turns a text into a [`Selector`] and never touches the disk; [`eval()`] computes its
-//! set over a [`Universe`], which alone knows the documents. The same selector over the same
-//! universe gives the same set. What a pack, a section or a search stands for is not known here:
-//! [`Term`]s name them, and [`crate::read::snapshot::plan`] puts expressions of [`Atom`]s in their place.
+//! [`parse()`] turns a text into a [`Selector`] without disk access; [`eval()`] computes its set
+//! over a [`Universe`], which has the documents. One selector over one universe always yields the
+//! same set. The content of packs, sections and searches is not known here: [`Term`]s name them,
+//! and [`crate::read::snapshot::plan`] replaces them with expressions of [`Atom`]s.
 
 pub mod ast;
 pub mod error;

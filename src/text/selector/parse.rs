@@ -1,8 +1,9 @@
-//! Text to tree. Recursion is bounded by [`MAX_NESTING`], work by [`MAX_SELECTOR_BYTES`].
+//! The parser of selectors. [`MAX_NESTING`] limits recursion, and [`MAX_SELECTOR_BYTES`]
+//! limits work.
 //!
-//! Three levels, tightest first: intersection (`+` or nothing), difference (`-`), union (`|`).
-//! A `-` that touches a word on its left is part of the word; what stands between quotes is a word
-//! of its own, whatever it holds.
+//! There are three levels of precedence, from high to low: intersection (`+` or nothing),
+//! difference (`-`), union (`|`). A `-` directly after a word is part of the word. A text in quotes
+//! is a single word, whatever it contains.
 
 use std::ops::Range;
 
@@ -15,18 +16,18 @@ use crate::values::model::name;
 use crate::values::model::number::CheckpointNumber;
 use crate::values::model::transport::Transport;
 
-/// The longest selector in bytes.
+/// Maximum length of a selector in bytes.
 pub const MAX_SELECTOR_BYTES: usize = 8192;
 
-/// The deepest nesting of parentheses.
+/// Maximum nesting of parentheses.
 pub const MAX_NESTING: usize = 64;
 
-/// The words before the colon of a filter.
+/// Words before the colon of a filter.
 pub(super) const FILTERS: [&str; 6] = ["tag", "type", "status", "transport", "server", "pack"];
 
 const OPERAND: &str = "a tag, a filter, a URI or `(`";
 
-/// Reads a selector of a vault that names no other vault.
+/// Parses a selector of a vault that names no other vaults.
 ///
 /// # Errors
 /// The first place where the text leaves the grammar.
@@ -34,7 +35,7 @@ pub fn parse(text: &str) -> Result<Selector, ParseError> {
     parse_in(text, &Authorities::default())
 }
 
-/// Reads a selector as the vault with these names for vaults does.
+/// Parses a selector with the names of vaults in a configuration.
 ///
 /// # Errors
 /// The first place where the text leaves the grammar.
@@ -42,7 +43,7 @@ pub fn parse_in(text: &str, authorities: &Authorities) -> Result<Selector, Parse
     read(text, authorities, false)
 }
 
-/// The same for a question whose answer has a place for staged results (SEL-9).
+/// Parses a selector for an answer that can contain staged results (SEL-9).
 ///
 /// # Errors
 /// The first place where the text leaves the grammar.
@@ -67,14 +68,14 @@ fn read(text: &str, authorities: &Authorities, staged: bool) -> Result<Selector,
     Ok(Selector { expr, checkpoint })
 }
 
-/// A whole text that is the URI of a search, in which `+` stands for a blank.
+/// Parses a whole text as the URI of a search, in which `+` is a blank.
 fn lone_search(text: &str, authorities: &Authorities) -> Option<Expr<Term>> {
     let uri = Uri::parse_in(text.trim_matches(is_blank), authorities).ok()?;
     let is_search = matches!(uri.target, Target::Search(_));
     is_search.then(|| Expr::atom(Term::Uri(uri), 0..text.len()))
 }
 
-/// The checkpoint that all pinned URIs name.
+/// Returns the checkpoint that all pinned URIs name.
 fn one_checkpoint(expr: &Expr<Term>) -> Result<Option<CheckpointNumber>, ParseError> {
     let mut pinned = None;
     for (term, span) in expr.leaves() {
@@ -89,7 +90,8 @@ fn one_checkpoint(expr: &Expr<Term>) -> Result<Option<CheckpointNumber>, ParseEr
     Ok(pinned)
 }
 
-/// A section narrows what is put out of a document; it is no set that could be taken away.
+/// Refuses sections on the right of a difference. A section limits the output of a document, and is
+/// not a set of documents.
 fn no_section_is_taken_away(expr: &Expr<Term>) -> Result<(), ParseError> {
     if let Node::Difference(_, right) = &expr.node {
         let terms = right.iter().flat_map(Expr::leaves);
@@ -109,7 +111,7 @@ struct Parser<'t> {
     at: usize,
     depth: usize,
     authorities: &'t Authorities,
-    /// Whether staged results may be asked for.
+    /// True if the selector may name staged results.
     staged: bool,
 }
 
@@ -122,7 +124,7 @@ impl<'t> Parser<'t> {
         self.rest().chars().next()
     }
 
-    /// Steps over blanks, and says whether there were any.
+    /// Skips blanks, and returns true if there were any.
     fn blanks(&mut self) -> bool {
         let rest = self.rest();
         let word = rest.trim_start_matches(is_blank);
@@ -130,13 +132,13 @@ impl<'t> Parser<'t> {
         word.len() < rest.len()
     }
 
-    /// Steps over a sign that [`Self::peek`] has seen, and over the blanks behind it.
+    /// Skips a sign that [`Self::peek`] has seen, and the blanks after it.
     fn sign(&mut self) {
         self.at += 1;
         self.blanks();
     }
 
-    /// Takes everything before the first of `ends` or blank.
+    /// Takes everything before the first blank or character of `ends`.
     fn run(&mut self, ends: &str) -> &'t str {
         let rest = self.rest();
         let end = rest.find(|c| is_blank(c) || ends.contains(c));
@@ -145,7 +147,7 @@ impl<'t> Parser<'t> {
         run
     }
 
-    /// The error that something else stands at the next character.
+    /// Makes the error for an unexpected next character.
     fn expected(&self, expected: &'static str) -> ParseError {
         let found = self.peek().map(String::from).unwrap_or_default();
         let span = self.at..self.at + found.len();
@@ -172,7 +174,8 @@ impl<'t> Parser<'t> {
         Ok(Expr::difference(first, others))
     }
 
-    /// Ends, like the levels above it, at the end or before `)`, `|` or `-`.
+    /// Parses an intersection, which ends, like the levels above it, at the end or before `)`, `|`
+    /// or `-`.
     fn intersection(&mut self) -> Result<Expr<Term>, ParseError> {
         self.blanks();
         let first = self.operand()?;
@@ -272,12 +275,12 @@ impl<'t> Parser<'t> {
         })
     }
 
-    /// Takes a text between quotes; a quote in it is written twice.
+    /// Takes a text in quotes; an inner quote is doubled.
     fn quoted(&mut self) -> Result<String, ParseError> {
         let start = self.at;
         let mut text = String::new();
         loop {
-            // The quote that begins the text, or the second one of two.
+            // The opening quote, or the second of a doubled one.
             self.at += 1;
             let rest = self.rest();
             let Some(end) = rest.find('"') else {
@@ -297,7 +300,8 @@ impl<'t> Parser<'t> {
         Ok(Term::Set(Atom::Tag(tag)))
     }
 
-    /// A filter; `is_name` says which types, and which names of servers and packs, can be written this way.
+    /// Parses a filter; `is_name` decides which types, and which names of servers and packs, are
+    /// allowed in this spelling.
     fn filter(&self, key: &str, value: &str, is_name: fn(&str) -> bool) -> Result<Term, ErrorKind> {
         let unknown = |filter| ErrorKind::UnknownWord { filter, found: self.found(value) };
         let expected = |expected| ErrorKind::Expected { expected, found: self.found(value) };
@@ -325,7 +329,7 @@ impl<'t> Parser<'t> {
         atom.map(Term::Set)
     }
 
-    /// The URI of the folder that a path with a `/` at its end names.
+    /// Returns the URI of the folder with this path, which ends in `/`.
     fn folder(&self, path: &str) -> Result<Term, ErrorKind> {
         self.uri(&Uri::from(Target::Folder(path.to_owned())).to_string())
     }
@@ -334,8 +338,8 @@ impl<'t> Parser<'t> {
         Uri::parse_in(text, self.authorities).map(Term::from).map_err(ErrorKind::Uri)
     }
 
-    /// Refuses a `-` that ends the word from `start`, or stands in it, but was meant to take
-    /// away what follows.
+    /// Refuses a `-` at the end of the word from `start`, or inside it, that was meant as
+    /// a difference.
     fn minus_apart(&self, start: usize) -> Result<(), ParseError> {
         let word = self.text.get(start..self.at).unwrap_or_default();
         let at_end = word.ends_with('-') && matches!(self.peek(), Some('#' | '('));
@@ -350,7 +354,7 @@ impl<'t> Parser<'t> {
         Err(self.error(span, ErrorKind::MinusJoined { left }))
     }
 
-    /// What to show where `run` was found: the next character if that is empty.
+    /// Returns the text to show for `run`: if it is empty, the next character.
     fn found(&self, run: &str) -> String {
         match run {
             "" if self.text[..self.at].ends_with('"') => "\"\"".to_owned(),
@@ -368,7 +372,7 @@ fn is_blank(c: char) -> bool {
     matches!(c, ' ' | '\t' | '\n' | '\r')
 }
 
-/// Whether a text begins as a URI does.
+/// Returns true if a text begins like a URI.
 fn is_uri(text: &str) -> bool {
     let scheme = text.get(.."contextnest:".len());
     scheme.is_some_and(|scheme| scheme.eq_ignore_ascii_case("contextnest:"))
@@ -536,7 +540,7 @@ pub(super) mod tests {
         }
 
         #[test]
-        fn any_text_gives_a_verdict(
+        fn parse_never_panics(
             text in "([ -+|()*/#a\"]|#a |#b-|type:|tool|pack:|contextnest://|@1|\u{e9}|\u{202e}|\n){0,20}"
         ) {
             match parse(&text) {

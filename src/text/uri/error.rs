@@ -1,94 +1,94 @@
-//! Why a text is no URI: a variant and a stable code for each rule of `spec/uri.md`.
+//! Errors of URIs: a variant and a stable code for each rule of `spec/uri.md`.
 
 use super::encode;
 use crate::values::model::id::IdError;
 
-/// Why a text is no URI of the scheme.
+/// A rule of URIs that a text breaks.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum UriError {
-    /// Another scheme, or none.
+    /// The text does not begin with `contextnest://`.
     #[error("expected `contextnest://`")]
     Scheme,
-    /// More than 8192 bytes, as written or in canonical form.
+    /// The URI has more than 8192 bytes, as written or in canonical form.
     #[error("a URI has at most 8192 bytes, but this one has {found}")]
     TooLong {
-        /// Its length.
+        /// Length in bytes.
         found: usize,
     },
-    /// The root, which has no URI.
+    /// The path is that of the root, which a URI cannot name.
     #[error("expected a path after `contextnest://`")]
     Empty,
-    /// A character that stands in no URI, literal or encoded.
-    #[error("a URI holds no `{}`", .found.escape_debug())]
+    /// The URI contains a forbidden character, literal or encoded.
+    #[error("a URI cannot contain `{}`", .found.escape_debug())]
     Character {
-        /// The character.
+        /// Character that was found.
         found: char,
     },
-    /// A `%` without two hexadecimal digits.
+    /// A `%` is not followed by two hexadecimal digits.
     #[error("expected two hexadecimal digits after `%` in `{}`", .segment.escape_debug())]
     Percent {
-        /// The segment it stands in.
+        /// Segment with the `%`.
         segment: String,
     },
-    /// Percent-encoded bytes that are no text.
+    /// Percent-encoded bytes are not UTF-8.
     #[error("the encoded bytes of `{}` are not UTF-8", .segment.escape_debug())]
     NotUtf8 {
-        /// The segment they stand in.
+        /// Segment with the bytes.
         segment: String,
     },
-    /// `//` after the scheme, or a `/` at the start of the path.
+    /// The path has `//`, or begins with `/`.
     #[error("expected a name between two `/`")]
     EmptySegment,
-    /// `%2F` in a name or an anchor.
-    #[error("`{}` encodes a `/`, which no name contains", .segment.escape_debug())]
+    /// A name or an anchor contains `%2F`.
+    #[error("`{}` encodes a `/`, which names cannot contain", .segment.escape_debug())]
     EncodedSlash {
-        /// The segment it stands in.
+        /// Segment with the slash.
         segment: String,
     },
-    /// More `..` than folders.
+    /// The path has more `..` than folders.
     #[error("the path leaves the vault")]
     Escape,
-    /// `@` without the number of a checkpoint.
+    /// An `@` is not followed by the number of a checkpoint.
     #[error("expected a checkpoint number from 1 after `@`, but found {}", quoted(.found))]
     Pin {
-        /// What stands there.
+        /// Text at this place.
         found: String,
     },
-    /// `@` or `#` on something that is no document.
-    #[error("only a document takes `{mark}`; in a name write it as `{}`", encoded(*.mark))]
+    /// A tag, folder or search has an `@` or a `#`.
+    #[error("only a document can have `{mark}`; in a name write it as `{}`", encoded(*.mark))]
     NotADocument {
-        /// `@` or `#`.
+        /// Sign that was found: `@` or `#`.
         mark: char,
     },
-    /// `#` without the name of a section.
+    /// A `#` is not followed by the name of a section.
     #[error("expected the name of a section after `#`, but found {}", quoted(.found))]
     Anchor {
-        /// What stands there.
+        /// Text at this place.
         found: String,
     },
-    /// `tag/` without a tag.
+    /// `tag/` is not followed by a tag.
     #[error("expected a tag after `tag/`, but found {}", quoted(.found))]
     Tag {
-        /// What stands there.
+        /// Text at this place.
         found: String,
     },
-    /// `search/` without a query.
+    /// `search/` is not followed by a query.
     #[error("expected one query after `search/`, but found {}", quoted(.found))]
     Query {
-        /// What stands there.
+        /// Text at this place.
         found: String,
     },
-    /// A path that begins as that of a staged entry.
-    #[error("it names a staged entry, which is no document")]
+    /// The path begins like that of a staged entry.
+    #[error("it names a staged entry, which is not a document")]
     Staged,
-    /// A path that breaks the rules of ids.
+    /// The path breaks the rules of ids.
     #[error(transparent)]
     DocumentId(IdError),
 }
 
 impl UriError {
-    /// Every code, in the order of the specification.
+    /// All codes, in the order of the specification.
     pub const CODES: [&'static str; 16] = [
         "uri-scheme",
         "uri-too-long",
@@ -108,7 +108,7 @@ impl UriError {
         "uri-id",
     ];
 
-    /// The stable code.
+    /// Returns the stable code.
     pub fn code(&self) -> &'static str {
         match self {
             Self::Scheme => "uri-scheme",

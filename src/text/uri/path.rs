@@ -1,4 +1,4 @@
-//! The path of a URI: segments decoded, dots resolved, the vault's name taken off, what it names.
+//! The path of a URI: its decoded segments, the name of a vault, and the target.
 
 use percent_encoding::percent_decode_str;
 
@@ -8,7 +8,7 @@ use crate::values::model::id::DocumentId;
 
 /// A path with its dot segments resolved.
 pub(super) struct Path<'u> {
-    /// Segments as written, and decoded.
+    /// Segments, as written and decoded.
     segments: Vec<(&'u str, String)>,
     folder: bool,
 }
@@ -32,7 +32,7 @@ impl<'u> Path<'u> {
                 "" | "." => {}
                 ".." => {
                     let (_, left) = segments.pop().ok_or(UriError::Escape)?;
-                    // Dots do not leave the vault that was named.
+                    // Dots cannot leave the named vault.
                     if segments.is_empty() && authorities.owner(&left).is_some() {
                         return Err(UriError::Escape);
                     }
@@ -43,7 +43,7 @@ impl<'u> Path<'u> {
         Ok(Self { segments, folder })
     }
 
-    /// Takes the vault's name off, if the path begins with one and goes on.
+    /// Removes the vault's name, if the path begins with one and continues.
     pub(super) fn take_authority(
         &mut self,
         authorities: &Authorities,
@@ -54,13 +54,14 @@ impl<'u> Path<'u> {
         if self.segments.is_empty() {
             return Err(UriError::Empty);
         }
-        // The own name says nothing, unless the rest would be taken for another vault's.
+        // The vault's own name is needed only if the rest would name another vault.
         let is_needed = owner != Owner::This || self.owner(authorities).is_some();
         let name = name.to_ascii_lowercase();
         Ok(is_needed.then_some(Authority { name, owner }))
     }
 
-    /// Whose vault the first segment names; a single segment is a document of its name.
+    /// Returns the vault that the first segment names; `None` for a single segment, which is
+    /// a document.
     fn owner(&self, authorities: &Authorities) -> Option<Owner> {
         let (_, first) = self.segments.first()?;
         authorities.owner(first).filter(|_| self.goes_on())
@@ -70,7 +71,7 @@ impl<'u> Path<'u> {
         self.segments.len() > 1 || self.folder
     }
 
-    /// What the path names, without checkpoint and anchor.
+    /// Returns the target of the path, without checkpoint and anchor.
     pub(super) fn target(self) -> Result<Target, UriError> {
         let first = self.segments.first().map(|(_, name)| name.as_str());
         let named_set = self.goes_on();
@@ -106,7 +107,7 @@ impl<'u> Path<'u> {
         }
     }
 
-    /// What follows the first segment, for an error.
+    /// Returns the text after the first segment, for an error.
     fn rest(&self) -> String {
         let names: Vec<&str> = self.segments[1..].iter().map(|(raw, _)| *raw).collect();
         let end = if self.folder && !names.is_empty() { "/" } else { "" };
@@ -114,8 +115,7 @@ impl<'u> Path<'u> {
     }
 }
 
-/// Decodes a segment; unlike RFC 3986 parsers that are lenient, it refuses a `%` that begins no
-/// encoded byte.
+/// Decodes a segment. Unlike lenient RFC 3986 parsers, it refuses a `%` without two digits.
 pub(super) fn decode(raw: &str) -> Result<String, UriError> {
     let segment = || raw.to_owned();
     let is_encoded = |after: &str| {

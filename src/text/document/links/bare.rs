@@ -1,4 +1,4 @@
-//! URIs of ours in plain text, which no markup says where they end.
+//! URIs of ours in plain text, where no markup marks their end.
 
 use std::ops::Range;
 
@@ -8,7 +8,7 @@ pub(super) fn starts_with_scheme(text: &str) -> bool {
     text.get(..uri::SCHEME.len()).is_some_and(|start| start.eq_ignore_ascii_case(uri::SCHEME))
 }
 
-/// Where `contextnest://` stands in a text, and no letter before it.
+/// Returns the positions of `contextnest://` in a text without a letter before it.
 pub(super) fn schemes(text: &str) -> impl Iterator<Item = usize> {
     let begins = |(end, _): (usize, &str)| {
         let at = (end + "://".len()).checked_sub(uri::SCHEME.len())?;
@@ -19,8 +19,8 @@ pub(super) fn schemes(text: &str) -> impl Iterator<Item = usize> {
     text.match_indices("://").filter_map(begins)
 }
 
-/// The URIs of ours in plain text: up to a blank or a character that no URI holds, without the
-/// punctuation and the closing brackets that belong to the sentence.
+/// Returns the URIs of ours in plain text. Each ends at a blank or a character that URIs cannot
+/// contain, without the punctuation and the closing brackets of the sentence.
 pub(super) fn uris(text: &str) -> Vec<Range<usize>> {
     let (mut found, mut end) = (Vec::new(), 0);
     for at in schemes(text) {

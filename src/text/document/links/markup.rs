@@ -1,4 +1,4 @@
-//! The links and images that the markup of a body has, and where each is written.
+//! The links and images in the markup of a body, and their positions.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -9,34 +9,33 @@ use super::MAX_BODY;
 use crate::text::document::sections::MARKDOWN;
 use crate::values::text_util::beginning;
 
-/// Where a link is written.
+/// The position and the spelling of a link.
 #[derive(Clone, Debug, Default)]
 pub(super) struct LinkPlace {
-    /// The bytes of the text that hold it.
+    /// Range of bytes in the text.
     pub(super) span: Range<usize>,
-    /// What it names, as the reader of the markup gives it.
+    /// Destination, as the Markdown parser returns it.
     pub(super) dest: String,
-    /// How it is written there.
+    /// Spelling of the link.
     pub(super) spelling: Spelling,
 }
 
-/// How a link is written.
+/// The spelling of a link.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Spelling {
     /// `[label](target)`, `<target>`, or the value of a field.
     #[default]
     Inline,
-    /// `[[target]]`.
+    /// A wikilink: `[[target]]`.
     Wiki,
-    /// `[label]: target`, to which several links may refer.
+    /// `[label]: target`, which several links may share.
     Definition,
-    /// A URI in plain text, of which the same bytes may hold several.
+    /// A URI in plain text; the same range may contain several.
     Plain,
 }
 
 impl LinkPlace {
-    /// The place of the target of a link or an image, of which `range` is the place. `start` is
-    /// that of the body.
+    /// Returns the place of the target of a link or an image. `start` is the offset of the body.
     pub(super) fn of(link: &MarkedLink<'_>, definitions: &RefDefs<'_>, start: usize) -> Self {
         let definition = match link.link_type {
             LinkType::Reference | LinkType::Collapsed | LinkType::Shortcut => {
@@ -55,43 +54,43 @@ impl LinkPlace {
     }
 }
 
-/// A link or an image as the reader of the markup gives it.
+/// A link or an image, as the Markdown parser returns it.
 pub(super) struct MarkedLink<'e> {
     pub(super) link_type: LinkType,
     pub(super) dest: &'e str,
-    /// The label of its definition, if it has one.
+    /// Label of its definition, if it has one.
     pub(super) label: &'e str,
-    /// Its place in the body.
+    /// Range in the body.
     pub(super) range: Range<usize>,
 }
 
-/// The part of a body that is searched for links, and whether it is all of it.
+/// Returns the part of a body that is searched for links, and true if it is the whole body.
 pub(super) fn bounded(body: &str) -> (&str, bool) {
     if body.len() <= MAX_BODY {
         return (body, true);
     }
     let begun = beginning(body, MAX_BODY);
-    // No URI is cut in two: it would name something else.
+    // A URI is never cut in two, because its beginning would name another document.
     (&begun[..begun.rfind(char::is_whitespace).unwrap_or(begun.len())], false)
 }
 
-/// The events of the markup of a body.
+/// Returns the events of the markup of a body.
 pub(super) fn markdown(body: &str) -> Events<'_> {
     let inner = Parser::new_ext(body, MARKDOWN | Options::ENABLE_WIKILINKS).into_offset_iter();
     Events { body, inner, next: VecDeque::new(), mistaken: Vec::new() }
 }
 
-/// The events of a parser, each with its place, in which an embedded wikilink is what it is.
+/// The events of a parser, each with its range, with a fix for embedded wikilinks.
 ///
-/// After `![[a]]` the parser (pulldown-cmark 0.13) may still take its `![` for the start of an
-/// image that a later `](b)` ends, to which no bracket belongs. Such an image has lost what is in
-/// its first brackets, and is read as the wikilink here.
+/// After `![[a]]` the parser (pulldown-cmark 0.13) may still read its `![` as the start of an image
+/// that a later `](b)` ends, to which no bracket belongs. Such an image has lost the content of its
+/// first brackets, and is turned into the wikilink here.
 pub(super) struct Events<'t> {
     body: &'t str,
     inner: OffsetIter<'t>,
     /// Events that come before those of the parser.
     next: VecDeque<(Event<'t>, Range<usize>)>,
-    /// The places of mistaken images that have not ended.
+    /// Ranges of mistaken images that have not ended.
     mistaken: Vec<Range<usize>>,
 }
 
@@ -104,8 +103,8 @@ impl<'t> Events<'t> {
         self.next.pop_front().or_else(|| self.inner.next())
     }
 
-    /// The target and the end of the wikilink with which a mistaken image begins; `inside` is the
-    /// place of the event after that of the image.
+    /// Returns the target and the end of the wikilink at the beginning of a mistaken image;
+    /// `inside` is the range of the event after the start of the image.
     fn wikilink(&self, image: &Range<usize>, inside: &Range<usize>) -> Option<(&'t str, usize)> {
         let start = image.start + "![[".len();
         let is_whole = inside.start + "[".len() == start;
@@ -148,7 +147,7 @@ impl<'t> Iterator for Events<'t> {
     }
 }
 
-/// Whether an event begins an image by a destination where an embedded wikilink may be meant.
+/// Returns true if an event begins an image with a destination that may be an embedded wikilink.
 fn is_image_of_a_wikilink(event: &Event<'_>, raw: &str) -> bool {
     match event {
         Event::Start(Tag::Image { link_type: LinkType::WikiLink { .. }, .. }) => false,
@@ -157,7 +156,7 @@ fn is_image_of_a_wikilink(event: &Event<'_>, raw: &str) -> bool {
     }
 }
 
-/// The link or image that begins with an event.
+/// Returns the link or image that begins with an event.
 pub(super) fn marked<'e>(
     event: &'e Event<'_>,
     range: Range<usize>,
@@ -174,14 +173,14 @@ pub(super) fn marked<'e>(
     Some((MarkedLink { link_type, dest, label, range }, embed))
 }
 
-/// Whether a link shows its target in place.
+/// The display of a target: embedded in the page or not.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Embed {
     Yes,
     No,
 }
 
-/// Counts lines, which end in LF, CRLF or CR, for offsets that do not fall.
+/// A counter of lines, which end in LF, CRLF or CR, for offsets in ascending order.
 pub(super) struct Lines<'t> {
     text: &'t str,
     at: usize,

@@ -1,9 +1,8 @@
-//! Names in wikilinks: which document one of them means among those that it may mean
-//! (`spec/graph.md`, GRAPH-10).
+//! Names in wikilinks, and the documents that they resolve to (`spec/graph.md`, GRAPH-10).
 //!
-//! An attacker gives many documents one name and links to it many times. So a name is not compared
-//! with each document: [`Names`] orders the documents by their last segments once, and finds the
-//! group that ends in a name by binary search.
+//! An attacker can give many documents one name and link to it many times. So a name is not
+//! compared with each document: [`Names`] orders the documents by their last segments once, and
+//! finds the group that ends in a name by binary search.
 
 use std::ops::Range;
 use std::sync::OnceLock;
@@ -12,47 +11,48 @@ use crate::values::model::id::{DocumentId, fold};
 
 use super::last_segment;
 
-/// Where a name leads.
+/// The document that a name resolves to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Resolved<'i> {
-    /// The document that is meant.
+    /// Resolved document.
     pub id: &'i DocumentId,
-    /// How many others fit as well, where only byte order decided: then the name is ambiguous.
+    /// Number of other matches if only byte order decided: then the name is ambiguous.
     pub others: usize,
 }
 
-/// Documents that names may mean: those whose last segments fold to one text, or more.
+/// Documents that names may resolve to: at least those whose last segments fold to the same text.
 #[derive(Clone, Debug, Default)]
 pub struct Names {
-    /// In byte order, each once.
+    /// Ids in byte order, without duplicates.
     ids: Vec<DocumentId>,
-    /// Made when a name is first resolved: most groups are never asked.
+    /// Order of the documents, computed at the first look-up, because most groups are never used.
     order: OnceLock<Order>,
 }
 
-/// The documents in the orders that names are looked up in, as places in [`Names::ids`].
+/// The documents in the orders used for look-ups, as indexes into [`Names::ids`].
 #[derive(Clone, Debug)]
 struct Order {
     folded: Vec<String>,
     exact: ByEnd,
     similar: ByEnd,
-    /// By folder, then in byte order: the length of the folder, and the place.
+    /// By folder, then in byte order: the length of the folder's path, and the index.
     by_folder: Vec<(usize, usize)>,
 }
 
 impl Names {
-    /// Takes in documents, in any order.
+    /// Makes names of documents, in any order.
     pub fn new(mut ids: Vec<DocumentId>) -> Self {
         ids.sort_unstable();
         ids.dedup();
         Self { ids, order: OnceLock::new() }
     }
 
-    /// Resolves the name in a wikilink of `from`. The documents must be at least those whose last
-    /// segment folds to that of the name.
+    /// Resolves the name in a wikilink of `from`. The documents must include all whose last segment
+    /// folds to that of the name.
     ///
-    /// An id that equals the name wins, then ids that end in it, then ids that do so apart from
-    /// case. Of several, the one in the folder of `from` is meant, else the least in byte order.
+    /// An id that equals the name has precedence, then ids that end in it, then ids that do so
+    /// apart from case. Of several, the one in the folder of `from` is returned, else the first in
+    /// byte order.
     pub fn resolve(&self, name: &str, from: &DocumentId) -> Option<Resolved<'_>> {
         let Self { ids, order } = self;
         if let Ok(n) = ids.binary_search_by(|id| id.as_str().cmp(name)) {
@@ -74,7 +74,7 @@ impl Names {
         resolved(ids, beside, similar, fits)
     }
 
-    /// The document whose id differs from this one only in case, if there is exactly one.
+    /// Returns the document whose id differs from this one only in case, if there is exactly one.
     pub fn in_other_case(&self, id: &DocumentId) -> Option<&DocumentId> {
         let Self { ids, order } = self;
         let similar = &order.get_or_init(|| Order::of(ids)).similar;
@@ -85,12 +85,12 @@ impl Names {
         ids.get(place).filter(|_| is_alike(first) && !is_alike(first + 1))
     }
 
-    /// Which of these documents is meant by a text of `from` that all of them answer to: the least
-    /// in the folder of `from`, else the least of all.
+    /// Resolves a text of `from` that all of these documents match: the first in the folder of
+    /// `from` is returned, else the first of all.
     pub fn nearest(&self, from: &DocumentId) -> Option<Resolved<'_>> {
         let Self { ids, order } = self;
         let by_folder = &order.get_or_init(|| Order::of(ids)).by_folder;
-        // Unlike file names, several in one folder may have a text.
+        // Unlike file names, a text may match several documents in one folder.
         let (place, others) = match in_folder(ids, by_folder, folder(from.as_str())) {
             [(_, place), others @ ..] => (*place, others.len()),
             [] => (0, ids.len().saturating_sub(1)),
@@ -99,8 +99,8 @@ impl Names {
     }
 }
 
-/// The documents right in a folder, in byte order: each with the length of the folder and its place
-/// among all.
+/// Returns the documents directly in a folder, in byte order: each with the length of the folder's
+/// path and its index.
 fn in_folder<'i>(
     ids: &[DocumentId],
     by_folder: &'i [(usize, usize)],
@@ -137,12 +137,12 @@ impl Order {
     }
 }
 
-/// Places of texts in the order of their segments, the last one first: texts that end in the same
-/// segments are neighbours.
+/// Indexes of texts in the order of their segments, the last one first, so that texts with the same
+/// last segments are neighbours.
 #[derive(Clone, Debug)]
 struct ByEnd {
     keys: Vec<String>,
-    /// In line k the least place of each 2^k neighbours.
+    /// In row k, the smallest index of each 2^k neighbours.
     least: Vec<Vec<usize>>,
 }
 
@@ -161,21 +161,21 @@ impl ByEnd {
         Self { keys, least }
     }
 
-    /// The texts whose last segments are those of a name.
+    /// Returns the range of texts whose last segments are those of a name.
     fn range(&self, name: &str) -> Range<usize> {
-        // It would be taken for the end of a segment.
+        // NUL separates segments in the keys.
         if name.contains('\0') {
             return 0..0;
         }
         let mut end = from_the_end(name);
         let from = self.keys.partition_point(|key| key.as_str() < end.as_str());
-        // Behind the segments of the name comes nothing, or another segment.
+        // After the segments of the name a key ends, or has another segment.
         end.push('\u{1}');
         let fits = self.keys[from..].partition_point(|key| key.as_str() < end.as_str());
         from..from + fits
     }
 
-    /// The least place in a range.
+    /// Returns the smallest index in a range.
     fn least(&self, range: &Range<usize>) -> Option<usize> {
         let k = range.len().checked_ilog2()?;
         let line = self.least.get(k as usize)?;
@@ -184,8 +184,8 @@ impl ByEnd {
     }
 }
 
-/// The segments of a text, the last one first. No id has a control character, so that what parts
-/// them comes before every other one.
+/// Returns the segments of a text, the last one first. The separator NUL is less than every
+/// character of an id.
 fn from_the_end(text: &str) -> String {
     let mut key = String::with_capacity(text.len() + 1);
     for (n, segment) in text.rsplit('/').enumerate() {
@@ -197,12 +197,12 @@ fn from_the_end(text: &str) -> String {
     key
 }
 
-/// Whether the last segments of an id are those of a name.
+/// Returns true if the last segments of an id are those of a name.
 fn ends_in(id: &str, name: &str) -> bool {
     id.strip_suffix(name).is_some_and(|above| above.is_empty() || above.ends_with('/'))
 }
 
-/// The folder of an id, with its final `/`; empty in the root.
+/// Returns the folder of an id, with its final `/`; empty in the root.
 pub(super) fn folder(id: &str) -> &str {
     id.rfind('/').map_or("", |n| &id[..=n])
 }
@@ -227,7 +227,7 @@ mod tests {
         assert_eq!(Names::default().in_other_case(&id("a")), None);
     }
 
-    /// GRAPH-10 as it reads: each document is compared with the name.
+    /// GRAPH-10 literally: each document is compared with the name.
     fn compared<'i>(
         name: &str,
         from: &DocumentId,
@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn a_control_character_of_a_name_parts_no_segments() {
+    fn control_characters_do_not_separate_segments_of_names() {
         let names = Names::new(["y/x", "y/x/a"].map(id).into());
         for name in ["x\0y", "x\u{1}", "a\0x"] {
             assert_eq!(names.resolve(name, &id("z")), None, "{name:?}");
@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_leads_to_the_nearest_fit() {
+    fn names_resolve_to_the_nearest_match() {
         let names = Names::new(["a/Note", "b/note", "b/x/note", "c/Other", "note"].map(id).into());
         let resolve = |name: &str, from: &str| {
             names.resolve(name, &id(from)).map(|r| (r.id.to_string(), r.others))
@@ -277,7 +277,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_name_means_what_comparing_it_with_each_document_gives(
+        fn names_resolve_as_if_compared_with_each_document(
             ids in prop::collection::vec("([aAß]/){0,2}[aAß\u{e9}]{1,2}", 0..12),
             name in "([aAß]/){0,2}[aAß\u{e9}]{1,2}", from in "([aAß]/){0,2}x",
         ) {

@@ -1,4 +1,4 @@
-//! Reading the links out of a text: what is a link, and what it names.
+//! Reading the links of a text.
 
 use std::ops::Range;
 
@@ -19,11 +19,11 @@ use crate::values::model::id::DocumentId;
 use crate::values::model::layout;
 use crate::values::yaml::Node;
 
-/// The longest destination behind a wikilink, in bytes.
+/// Maximum length of a destination after a wikilink, in bytes.
 const MAX_BEHIND: usize = 1_000;
 
-/// Reads the links of a document, and the places that want to be links. `fields` and the offset of
-/// the body are those of the text.
+/// Reads the links of a document, and the texts that only look like links. `fields` and the offset
+/// of the body are those of the text.
 pub fn read(id: &DocumentId, text: &str, fields: &Frontmatter, body: usize) -> Links {
     let mut reader = Reader::new(id);
     reader.origins(fields);
@@ -32,14 +32,14 @@ pub fn read(id: &DocumentId, text: &str, fields: &Frontmatter, body: usize) -> L
     reader.found
 }
 
-/// The documents that a source depends on, as its frontmatter says.
+/// Returns the documents that a source depends on, from its frontmatter.
 pub fn dependencies(id: &DocumentId, fields: &Frontmatter) -> Vec<Link> {
     let mut reader = Reader::new(id);
     reader.dependencies(fields);
     reader.found.links
 }
 
-/// The links of a document, each with the place where it is written.
+/// Returns the links of a document, each with its place in the text.
 pub(super) fn placed(
     id: &DocumentId,
     text: &str,
@@ -58,8 +58,8 @@ pub(super) fn placed(
 struct Reader<'d> {
     id: &'d DocumentId,
     found: Links,
-    /// Where they are wanted: the start of the frontmatter, the place of the next link, and those of
-    /// the links that were found.
+    /// Places, if they are wanted: the start of the frontmatter, the place of the next link, and
+    /// the places of the links that were found.
     places: Option<(usize, LinkPlace, Vec<LinkPlace>)>,
 }
 
@@ -91,7 +91,7 @@ impl<'d> Reader<'d> {
     fn dependencies(&mut self, fields: &Frontmatter) {
         let source = fields.get("source").filter(|_| fields.node_type == NodeType::Source);
         for item in one_or_many(source.and_then(|node| node.get("depends_on"))) {
-            // What is no URI at all is reported by the rules of a source node.
+            // A text that is not a URI is reported by the rules of a source node.
             if let Some(Ok(uri)) = item.text().map(str::parse::<Uri>) {
                 self.at_node(item);
                 self.uri(LinkKind::DependsOn, uri, line_of(item));
@@ -99,7 +99,7 @@ impl<'d> Reader<'d> {
         }
     }
 
-    /// An entry of `derived_from`: a URI, or an id as it is.
+    /// Reads an entry of `derived_from`: a URI or an id.
     fn origin(&mut self, item: &Node) {
         let Some(text) = item.text() else { return };
         self.at_node(item);
@@ -122,7 +122,7 @@ impl<'d> Reader<'d> {
             return;
         }
         let mut lines = Lines::new(text);
-        // Inside code, and inside the label of a link, a URI is text.
+        // Inside code, and inside the label of a link, a URI is plain text.
         let (mut closed, mut run) = (0_usize, Run::default());
         let mut events = markdown(body);
         while let Some((event, range)) = events.next() {
@@ -164,7 +164,7 @@ impl<'d> Reader<'d> {
             .any(|count| *count >= MAX_LINKS)
     }
 
-    /// The URIs in a piece of plain text.
+    /// Reads the URIs in a piece of plain text.
     fn run(&mut self, run: &mut Run, lines: &mut Lines<'_>) {
         for range in uris(&run.text) {
             self.at(|_| LinkPlace {
@@ -187,7 +187,7 @@ impl<'d> Reader<'d> {
         }
     }
 
-    /// What would be the destination of a link if `[[a]]` before it were no wikilink.
+    /// Reads the link that would exist after `[[a]]` if that were not a wikilink.
     fn behind_wikilink(&mut self, text: &str, line: usize) {
         let dest = text.strip_prefix('(').and_then(|text| {
             let end = text.bytes().take(MAX_BEHIND).position(|b| b == b')' || b == b' ')?;
@@ -201,7 +201,7 @@ impl<'d> Reader<'d> {
         }
     }
 
-    /// A link by a path: relative to the document's folder, or from the root.
+    /// Reads a link by a path, relative to the document's folder or from the root.
     fn path(&mut self, dest: &str, embed: Embed, line: usize) {
         let (path, anchor) = split_anchor(dest);
         let path = path.split('?').next().unwrap_or(path);
@@ -226,7 +226,7 @@ impl<'d> Reader<'d> {
         self.reference(target, anchor, line);
     }
 
-    /// A link to a folder of the site. One that cannot be the path of a document is none.
+    /// Reads a link to a folder of the site. A path that no document can have is ignored.
     fn site_folder(&mut self, path: &str, anchor: Option<&str>, line: usize) {
         let Ok(path) = decoded_path(path) else { return };
         let (names, above) = names_of(self.id, &path);
@@ -245,7 +245,7 @@ impl<'d> Reader<'d> {
         self.push(Link { kind: LinkKind::Reference, target, anchor, checkpoint: None, line });
     }
 
-    /// A section of the document itself.
+    /// Reads a link to a section of the document itself.
     fn own_section(&mut self, anchor: Option<String>, line: usize) {
         match (anchor.filter(|anchor| !anchor.is_empty()), self.is_full()) {
             (Some(_), true) => self.found.truncated = true,
@@ -254,7 +254,7 @@ impl<'d> Reader<'d> {
         }
     }
 
-    /// An image by the path of its file, which may lie above the root.
+    /// Reads an image by the path of its file, which may be above the root.
     fn image(&mut self, dest: &str, path: &str, line: usize) {
         let Ok(path) = decoded_path(path) else {
             return self.broken(dest, Unusable::Encoding, line);
@@ -271,7 +271,7 @@ impl<'d> Reader<'d> {
         }
     }
 
-    /// An embedded file by its name or path, as Obsidian finds it.
+    /// Reads an embedded file by its name or path, as Obsidian finds it.
     fn embedded(&mut self, name: &str, line: usize) {
         let (names, above) = match name.starts_with('.') {
             true => names_of(self.id, name),
@@ -287,20 +287,20 @@ impl<'d> Reader<'d> {
         }
     }
 
-    /// `[[name]]`, `[[name#Heading]]`, `![[name]]`; a label does not get here.
+    /// Reads `[[name]]`, `[[name#Heading]]` or `![[name]]`, without a label.
     fn wikilink(&mut self, dest: &str, embed: Embed, line: usize) {
-        // In a table the bar before a label is written `\|`.
+        // In a table, the bar before a label is written `\|`.
         let dest = dest.trim_end_matches('\\').trim();
         if starts_with_scheme(dest) {
             return self.uri_text(LinkKind::Reference, dest, line);
         }
         let (name, anchor) = split_anchor(dest);
-        // Of `#A#B` the innermost heading counts; `^block` names no section.
+        // The innermost heading of `#A#B` is used; `^block` does not name a section.
         let anchor = anchor.map(|a| a.rsplit('#').next().unwrap_or(a).trim());
         let anchor = anchor.filter(|a| !a.is_empty() && !a.starts_with('^')).map(str::to_owned);
         let name: String = name.trim().nfc().collect();
         let is_markdown = layout::is_markdown(&name);
-        // `[[1, 2], [3]]` is a list, and what spans lines is prose.
+        // `[[1, 2], [3]]` is a list, and a text with a line end is prose.
         let is_prose = name.contains(|c: char| c.is_control() || "[]".contains(c));
         let is_other = is_prose || name.ends_with('/') || has_scheme(&name) && name.contains("://");
         if name.is_empty() && embed == Embed::No && dest.starts_with('#') {
@@ -368,11 +368,11 @@ impl<'d> Reader<'d> {
     }
 }
 
-/// Plain text between two pieces of markup: it is on one line, but comes in parts.
+/// Plain text between two pieces of markup, on one line, which the parser returns in parts.
 #[derive(Default)]
 struct Run {
     text: String,
-    /// Where it begins and ends in the document.
+    /// Start of the text in the document; `end` is its end.
     at: usize,
     end: usize,
 }
@@ -387,7 +387,7 @@ impl Run {
     }
 }
 
-/// A frontmatter begins on the second line of its document.
+/// Returns the line in the document, whose frontmatter begins on the second line.
 fn line_of(node: &Node) -> usize {
     node.line + 1
 }
@@ -396,13 +396,14 @@ fn text_of(id: &DocumentId) -> String {
     id.as_str().to_owned()
 }
 
-/// Whether documents have such ids: no governance file, no index, nothing in a hidden folder.
+/// Returns true if a document can have this id: it is not that of a governance file or an index,
+/// and not in a hidden folder.
 pub(super) fn is_document(id: &DocumentId) -> bool {
     id.is_document() && !layout::is_never_document(&id.live_path())
 }
 
-/// What a path, seen from the folder of a document, names; nothing where that is no document. What
-/// a path from the root names depends on the configuration.
+/// Returns the target of a path, relative to the folder of a document; `None` if it cannot be a
+/// document. The configuration decides about a path from the root.
 fn resolve_path(from: &DocumentId, path: &str) -> Result<Option<LinkTarget>, Unusable> {
     let is_site = path.starts_with('/');
     let (names, above) = names_of(from, path);
@@ -418,8 +419,8 @@ fn resolve_path(from: &DocumentId, path: &str) -> Result<Option<LinkTarget>, Unu
     Ok(is_document(&id).then(|| LinkTarget::Document(text_of(&id))))
 }
 
-/// The names of a path, seen from the folder of a document, and how many folders above the root they
-/// begin.
+/// Returns the names of a path, relative to the folder of a document, and the number of levels
+/// above the root at which they begin.
 fn names_of<'p>(from: &'p DocumentId, path: &'p str) -> (Vec<&'p str>, usize) {
     let (base, path) = match path.strip_prefix('/') {
         Some(path) => ("", path),
@@ -445,7 +446,7 @@ fn split_anchor(dest: &str) -> (&str, Option<&str>) {
     }
 }
 
-/// A path with its percent-encoding resolved, name by name: an encoded `/` parts no names.
+/// Decodes the percent-encoding of a path, name by name: an encoded `/` does not separate names.
 fn decoded_path(path: &str) -> Result<String, Unusable> {
     let names = path.split('/').map(|name| match decode(name) {
         Ok(name) if name.contains('/') => Err(Unusable::Encoding),
@@ -454,20 +455,20 @@ fn decoded_path(path: &str) -> Result<String, Unusable> {
     Ok(names.collect::<Result<Vec<_>, _>>()?.join("/"))
 }
 
-/// Resolves percent-encoding; a `%` that begins none stands for itself.
+/// Decodes percent-encoding; a `%` without two digits is kept.
 pub(super) fn decode(text: &str) -> Result<String, Unusable> {
     let decoded = percent_decode_str(text).decode_utf8().map_err(|_| Unusable::Encoding)?;
     Ok(decoded.into_owned())
 }
 
-/// Whether a destination begins like `mailto:` or `https:`.
+/// Returns true if a destination begins like `mailto:` or `https:`.
 pub(super) fn has_scheme(dest: &str) -> bool {
     let Some((scheme, _)) = dest.split_once(':') else { return false };
     scheme.starts_with(|c: char| c.is_ascii_alphabetic())
         && scheme.bytes().all(|b| b.is_ascii_alphanumeric() || b"+.-".contains(&b))
 }
 
-/// The beginning of a text, for a report.
+/// Returns the beginning of a text, for a report.
 pub(super) fn start_of(text: &str) -> String {
     const SHOWN: usize = 200;
     match text.char_indices().nth(SHOWN) {

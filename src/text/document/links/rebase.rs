@@ -1,9 +1,9 @@
-//! Relative links of a document that goes to another folder: each is spelled so that it names what
-//! it named.
+//! Relative links of a document that is moved to another folder: each is rewritten so that its
+//! target stays the same.
 //!
-//! Unlike the links of a graph these are all paths of links and images: also those of other files, of
-//! folders, and of places outside of the vault. What was changed is read again, and counts only if
-//! every path names what it named before.
+//! Unlike the links of the graph, these are all relative paths of links and images, including those
+//! to other files, to folders, and to places outside of the vault. The changed text is read again,
+//! and is used only if every path has the same target as before.
 
 use percent_encoding::utf8_percent_encode;
 use pulldown_cmark::LinkType;
@@ -18,30 +18,29 @@ use super::{folder, last_segment};
 use crate::text::document::Document;
 use crate::values::model::id::DocumentId;
 
-/// A text whose relative links were spelled for another folder.
+/// A text whose relative links were rewritten for another folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rebased {
-    /// The whole text.
+    /// Whole text.
     pub text: String,
-    /// The links that were changed.
+    /// Links that were changed.
     pub changed: Vec<Written>,
-    /// Those that cannot be changed in place.
+    /// Links that cannot be changed in place.
     pub left: Vec<Written>,
 }
 
 /// A link or an image by a path from the folder of its document.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Written {
-    /// Its line, from 1.
+    /// Line, from 1.
     pub line: usize,
-    /// What it names, as it was written; the beginning of it, if it is long.
+    /// Destination as written, or its beginning if it is long.
     pub text: String,
 }
 
-/// Spells those relative links of the document `old` that would name something else in the folder of
-/// `new`, so that they name there what they name here. Links to `new` are spelled so too, but not
-/// listed as changed: they have been led there before. Links to `old` stay: what could be led to `new`
-/// of them has been.
+/// Rewrites those relative links of the document `old` that would have another target in the folder
+/// of `new`. Links to `new` are rewritten too, but are not listed as changed, because `retarget`
+/// has changed them before. Links to `old` stay, because `retarget` has changed all that it could.
 pub fn rebase(text: &str, old: &DocumentId, new: &DocumentId) -> Rebased {
     let (from, to) = (folder(old.as_str()), folder(new.as_str()));
     let (mut edits, mut left) = (Vec::new(), Vec::new());
@@ -90,7 +89,7 @@ struct Destination {
     line: usize,
 }
 
-/// The links and images of a text, as many as are read of one document.
+/// Returns the links and images of a text, up to the limit for one document.
 fn destinations(text: &str) -> Vec<Destination> {
     let Ok(document) = Document::of_live(text) else { return Vec::new() };
     let start = document.parts.body;
@@ -108,19 +107,19 @@ fn destinations(text: &str) -> Vec<Destination> {
     found
 }
 
-/// What a destination names, seen from a folder.
+/// The target of a destination, relative to a folder.
 #[derive(PartialEq, Eq)]
 enum Named<'d> {
     /// A file or a folder.
     Path {
         names: Vec<String>,
-        /// How many folders above the root it begins.
+        /// Number of levels above the root at which the path begins.
         above: usize,
         is_folder: bool,
-        /// The section, and what follows `?`.
+        /// Query and section after the path.
         rest: &'d str,
     },
-    /// What does not depend on the folder.
+    /// A destination that does not depend on the folder.
     Fixed(&'d str),
 }
 
@@ -128,7 +127,7 @@ fn named<'d>(from: &str, place: &'d LinkPlace) -> Named<'d> {
     let dest = place.dest.as_str();
     let path = path_of(dest);
     let is_relative = match place.spelling {
-        // No wikilink leads to a folder.
+        // A wikilink cannot lead to a folder.
         Spelling::Wiki => {
             (path.starts_with("./") || path.starts_with("../")) && !ends_as_folder(path)
         }
@@ -146,14 +145,15 @@ fn ends_as_folder(path: &str) -> bool {
     matches!(last_segment(path), "" | "." | "..")
 }
 
-/// One name of a path.
+/// A name in a path.
 struct Segment {
     name: String,
-    /// As it is written in a link.
+    /// Name as it is written in a link.
     spelled: String,
 }
 
-/// The names of a path, seen from a folder, and how many folders above the root they begin.
+/// Returns the names of a path, relative to a folder, and the number of levels above the root at
+/// which they begin.
 fn segments(from: &str, path: &str, spelling: Spelling) -> (Vec<Segment>, usize) {
     let mut found: Vec<Segment> = from
         .split('/')
@@ -163,7 +163,7 @@ fn segments(from: &str, path: &str, spelling: Spelling) -> (Vec<Segment>, usize)
     let mut above = 0;
     for spelled in path.split('/') {
         let decoded = (spelling != Spelling::Wiki).then(|| decode(spelled).ok()).flatten();
-        // An encoded `/` parts no names.
+        // An encoded `/` does not separate names.
         let name = decoded.filter(|name| !name.contains('/')).unwrap_or_else(|| spelled.to_owned());
         match name.as_str() {
             "" | "." => {}
@@ -175,7 +175,7 @@ fn segments(from: &str, path: &str, spelling: Spelling) -> (Vec<Segment>, usize)
     (found, above)
 }
 
-/// The name of a folder as a part of a link.
+/// Returns the name of a folder as a part of a link.
 fn segment(name: &str, spelling: Spelling) -> Segment {
     let spelled = match spelling {
         Spelling::Wiki => name.to_owned(),
@@ -184,7 +184,7 @@ fn segment(name: &str, spelling: Spelling) -> Segment {
     Segment { name: name.to_owned(), spelled }
 }
 
-/// A relative path of one folder, as it is written in another.
+/// Returns a relative path of one folder, rewritten for another.
 fn respelled(path: &str, (from, to): (&str, &str), spelling: Spelling) -> String {
     let (names, above) = segments(from, path, spelling);
     let here: Vec<&str> = to.split('/').filter(|name| !name.is_empty()).collect();
@@ -216,8 +216,8 @@ mod tests {
     }
 
     #[test]
-    fn a_link_that_cannot_be_spelled_is_left_and_the_others_are_changed() {
-        // No wikilink can name a folder with a bar.
+    fn rebase_changes_all_links_that_can_be_spelled() {
+        // A wikilink cannot name a folder with a bar.
         let found = rebased("[[./b]] [b](b.md)\n\n[c](c&#46;md)\n", "x|y/a", "z/a");
         assert_eq!(found.text, "[[./b]] [b](../x%7Cy/b.md)\n\n[c](c&#46;md)\n");
         let lines = |links: &[Written]| links.iter().map(|l| l.line).collect::<Vec<_>>();
@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_would_read_as_a_scheme_gets_a_dot() {
+    fn rebase_adds_a_dot_before_a_name_like_a_scheme() {
         assert_eq!(rebased("[b](../a:b/c.md)", "x/y", "z").text, "[b](./a:b/c.md)");
     }
 
@@ -243,7 +243,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_path_names_what_it_named(
+        fn rebase_keeps_the_target_of_every_path(
             path in r"(\.{1,2}/|a/|b/|%61/|/){0,4}(a|b|c\.md|c\.png|%20|\.|\.\.)?(#a)?",
             old in "([ab]/){0,3}x", new in "([ab]/){0,3}y",
         ) {

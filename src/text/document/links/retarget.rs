@@ -1,8 +1,8 @@
-//! Links led to another id: only the target in the text changes, byte for byte.
+//! Changing the targets of links to another id: only the target in the text changes, and no
+//! other byte.
 //!
-//! Where a link is written follows from its place in the text; what was changed is read again, and
-//! counts only if every link says what it said before, but for those that were to change. Links with
-//! one definition change together.
+//! The place of a link in the text follows from its markup. The changed text is read again, and is
+//! used only if all other links are the same as before. Links with one definition change together.
 
 use std::ops::Range;
 
@@ -21,7 +21,7 @@ use crate::text::uri::{Target, Uri};
 use crate::values::model::id::DocumentId;
 use crate::values::model::layout;
 
-/// What a path in a Markdown link must not have as it is.
+/// Characters that a path in a Markdown link must encode.
 pub(super) const IN_PATH: &AsciiSet = &CONTROLS
     .add(b' ')
     .add(b'"')
@@ -40,40 +40,41 @@ pub(super) const IN_PATH: &AsciiSet = &CONTROLS
     .add(b'|')
     .add(b'_');
 
-/// How many bytes of a link, from its end, its target is looked for in.
+/// Number of bytes at the end of a link in which its target is searched.
 const MAX_TAIL: usize = 16 << 10;
 
-/// A text whose links were led to another id.
+/// A text whose links were changed to another id.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Retargeted {
-    /// The whole text.
+    /// Whole text.
     pub text: String,
-    /// The lines of the links that were changed.
+    /// Lines of the links that were changed.
     pub changed: Vec<usize>,
-    /// Those that cannot be changed in place.
+    /// Links that cannot be changed in place.
     pub left: Vec<Written>,
 }
 
-/// How links are written.
+/// The rules of the vault for the new targets.
 pub struct Goal<'g> {
-    /// Where links from the root of a site lead.
+    /// Folders of the vault for links from the root of a site.
     pub sites: &'g SiteLinks,
-    /// Whether a link names a document when it has its id: another one may come before it.
+    /// Returns true if a link to this target resolves to the document with this id: another one may
+    /// have precedence.
     pub names: &'g dyn Fn(&LinkTarget, &DocumentId) -> bool,
 }
 
-/// Whether a link is one of those that are to be written for another document.
+/// The decision about a link.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Moves {
-    /// It is, for this one.
+    /// The link changes to this document.
     To(DocumentId),
-    /// It stays.
+    /// The link stays.
     No,
-    /// It depends on what is published next; it is left to a person.
+    /// The target depends on what is published next, so a person must decide.
     Unclear,
 }
 
-/// Writes those links of a document for other ones that `moves` takes.
+/// Changes those links of a document that `moves` selects.
 pub fn retarget(
     id: &DocumentId,
     text: &str,
@@ -87,7 +88,7 @@ pub fn retarget(
     let (mut edits, mut left) = (Vec::<Edit<Change>>::new(), Vec::new());
     let mut from = 0;
     for (n, (link, place)) in links.iter().zip(&places).enumerate() {
-        // Of several URIs in a line each is found after the one before it.
+        // Each of several URIs in a line is found after the one before it.
         let found = written(text, place, from);
         if let Some(range) = found.as_ref().filter(|_| place.spelling == Spelling::Plain) {
             from = range.end;
@@ -125,8 +126,8 @@ pub fn retarget(
     Retargeted { text: applied.text, changed, left }
 }
 
-/// A link of the document `id` led to another one: how it is written, in the spelling that it had, and
-/// what it names then. None where it cannot be written so.
+/// Returns the new text and target of a link of the document `id`, in the spelling that it had;
+/// `None` if that is not possible.
 fn led(
     id: &DocumentId,
     (goal, new): (&Goal<'_>, &DocumentId),
@@ -155,14 +156,14 @@ fn led(
     Some((by, target)).filter(|(_, target)| names_it(target))
 }
 
-/// One link that is to change.
+/// A link that changes.
 struct Change {
-    /// Its place among the links of the text.
+    /// Index among the links of the text.
     link: usize,
     target: LinkTarget,
 }
 
-/// Where the target of a link is written: the URI, or the path or name without its anchor.
+/// Returns the range of a link's target: the URI, or the path or name without its anchor.
 pub(super) fn written(text: &str, place: &LinkPlace, from: usize) -> Option<Range<usize>> {
     let span = match place.spelling {
         Spelling::Plain => place.span.start.max(from)..place.span.end,
@@ -177,30 +178,31 @@ pub(super) fn written(text: &str, place: &LinkPlace, from: usize) -> Option<Rang
     if target.is_empty() {
         return None;
     }
-    // A label, a title and an image in a label may hold the same text.
+    // A label, a title and an image in a label may contain the same text.
     let before = |at: usize| raw[..at].trim_end_matches('<').trim_end();
     let mut all = raw.match_indices(target).map(|(at, _)| at);
-    // The target is at the end. The labels of nested images are not searched again for each of them.
+    // The target is at the end. Only the tail is searched, because nested images would be searched
+    // again for each of them.
     let tail = raw.len().saturating_sub(MAX_TAIL);
     let tail = (tail..raw.len()).find(|at| raw.is_char_boundary(*at))?;
     let mut from_the_end = raw[tail..].rmatch_indices(target).map(|(at, _)| tail + at);
     let at = match place.spelling {
         Spelling::Plain | Spelling::Wiki => all.next()?,
         Spelling::Definition => all.find(|at| before(*at).ends_with("]:"))?,
-        // A URI in angle brackets, or in a field, has nothing or a quote before it.
+        // Before a URI in angle brackets or in a field there is nothing, or a quote.
         Spelling::Inline if !raw.starts_with(['[', '!']) => all.next().filter(|at| *at <= 1)?,
         Spelling::Inline => from_the_end.find(|at| before(*at).ends_with("]("))?,
     };
     Some(span.start + at..span.start + at + target.len())
 }
 
-/// A destination without its anchor and what follows `?`.
+/// Returns a destination without its anchor and its query.
 pub(super) fn path_of(dest: &str) -> &str {
     let end = dest.find(['#', '?']).unwrap_or(dest.len());
     &dest[..end]
 }
 
-/// The new target in the spelling of the old one.
+/// Returns the new target in the spelling of the old one.
 fn rewritten(
     from: &DocumentId,
     old: &str,
@@ -214,8 +216,8 @@ fn rewritten(
         return Uri::can_name(new).then(|| uri.to_string());
     }
     let is_folder = old.ends_with('/');
-    // An id with another ending of Markdown has that of its file; one that ends in `.md` would lose
-    // it in a link.
+    // An id with another ending of Markdown includes that of its file; an id that ends in `.md`
+    // would lose it in a link.
     let wants_ending = layout::is_markdown(old) || new.as_str().ends_with(layout::ENDING);
     let ending = match wants_ending && !is_folder && !layout::keeps_ending(new.as_str()) {
         true => layout::ENDING,
@@ -232,7 +234,7 @@ fn rewritten(
         }
         false => relative(folder(from.as_str()), new.as_str()),
     };
-    // A wikilink by a path says so by its first characters.
+    // The first characters of a wikilink mark it as a path.
     let is_marked = is_wiki && !path.starts_with('/') || old.starts_with("./");
     let here = if is_marked && !path.starts_with("../") { "./" } else { "" };
     if is_wiki {
@@ -242,7 +244,7 @@ fn rewritten(
     Some(format!("{here}{}{ending}", names.collect::<Vec<_>>().join("/")))
 }
 
-/// The path from a folder, which ends in `/` or is empty, to an id.
+/// Returns the path from a folder, which ends in `/` or is empty, to an id.
 fn relative(folder: &str, id: &str) -> String {
     let from: Vec<&str> = folder.split('/').filter(|name| !name.is_empty()).collect();
     let to: Vec<&str> = id.split('/').collect();
@@ -258,7 +260,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// The text with its links to `nodes/p/r` led to `nodes/z/b`.
+    /// Changes the links of a text from `nodes/p/r` to `nodes/z/b`.
     fn led(text: &str) -> String {
         let (id, new) = ("nodes/o/f".parse().unwrap(), "nodes/z/b".parse::<DocumentId>().unwrap());
         let goal = Goal { sites: &SiteLinks::default(), names: &|_, _| true };
@@ -276,7 +278,7 @@ mod tests {
         found.text
     }
 
-    /// Pieces of text, each of which is a link or none, whatever is beside it.
+    /// Pieces of text that are a link or not, independent of their neighbours.
     const PIECES: [&str; 15] = [
         "![[r]]",
         "[[R]]",
@@ -297,7 +299,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn each_link_is_led_whatever_is_beside_it_and_nothing_else_changes(
+        fn retarget_changes_each_link_and_nothing_else(
             pieces in prop::collection::vec((prop::sample::select(&PIECES[..]), "[ \n]"), 1..8),
         ) {
             let text: String = pieces.iter().map(|(piece, end)| format!("{piece}{end}")).collect();

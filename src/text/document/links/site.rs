@@ -1,21 +1,21 @@
-//! Links from the root of a web site: which documents a path may mean, and which paths may mean a
-//! document (`spec/graph.md`, GRAPH-17 and GRAPH-21).
+//! Links from the root of a web site: the documents that a path may resolve to, and the paths that
+//! may resolve to a document (`spec/graph.md`, GRAPH-17 and GRAPH-21).
 
 use super::read::is_document;
 use super::{folder, last_segment};
 use crate::files::vault::site::SiteLinks;
 use crate::values::model::id::DocumentId;
 
-/// The documents that stand for their folder, the first one before the others.
+/// Names of documents that represent their folder, in the order of precedence.
 const PAGES: [&str; 3] = ["index", "_index", "README"];
 
-/// Whether a path, without its first `/`, is that of a folder on the site.
+/// Returns true if a path, without its first `/`, is that of a folder on the site.
 pub fn is_site_folder(path: &str) -> bool {
     path.is_empty() || path.ends_with('/')
 }
 
-/// The documents that a path from the root may mean: the first of them that exists is meant. None
-/// where the path is that of no document, or breaks a rule of ids.
+/// Returns the documents that a path from the root may resolve to; the first that exists is used.
+/// Empty if no document can have the path.
 pub fn site_targets(path: &str, links: &SiteLinks) -> Vec<DocumentId> {
     let mapped = links.map(path);
     let (name, pages) = match is_site_folder(path) {
@@ -27,7 +27,7 @@ pub fn site_targets(path: &str, links: &SiteLinks) -> Vec<DocumentId> {
     names.filter_map(|name| name.parse().ok()).filter(is_document).collect()
 }
 
-/// The paths from the root that may mean a document, each without its first `/`.
+/// Returns the paths from the root that may resolve to a document, each without its first `/`.
 pub fn site_sources(id: &DocumentId, links: &SiteLinks) -> Vec<String> {
     let mut found = links.sources(id.as_str());
     found.extend(links.sources(&format!("{id}/")));
@@ -37,8 +37,8 @@ pub fn site_sources(id: &DocumentId, links: &SiteLinks) -> Vec<String> {
     found
 }
 
-/// The paths of a document for a link that had another path, that of its folder first. Another
-/// document may come before it at each of them.
+/// Returns the paths of a document for a link that had another path, that of its folder first. At
+/// each of them, another document may have precedence.
 pub(super) fn moved_paths(old: &str, new: &DocumentId, links: &SiteLinks) -> Vec<String> {
     if !is_site_folder(old) {
         return links.sources(new.as_str());
@@ -62,7 +62,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_means_a_document_of_its_name_or_one_that_stands_for_it() {
+    fn site_folder_resolves_to_its_document_or_its_index() {
         let links = links("{/docs/: nodes/docs/}");
         let targets = |path: &str| -> Vec<String> {
             site_targets(path, &links).iter().map(ToString::to_string).collect()
@@ -84,7 +84,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_sources_of_a_document_are_exactly_the_paths_that_may_mean_it(
+        fn site_sources_are_exactly_the_paths_that_may_resolve(
             prefixes in prop::collection::btree_map("/([ab]/){0,2}", "([ab]/){0,2}", 0..4),
             paths in prop::collection::vec("([ab]/){0,3}([ab]|index|README)?", 1..40),
             wanted in "([ab]/){0,3}([ab]|index|_index|README)",

@@ -3,27 +3,27 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// Another spelling for a place of a text.
+/// A replacement in a text.
 pub(super) struct Edit<T> {
     pub(super) range: Range<usize>,
     pub(super) by: String,
-    /// What it changes.
+    /// Objects that it changes.
     pub(super) of: Vec<T>,
 }
 
-/// A text with some edits, and what these change.
+/// A text with some edits applied, and the objects that they change.
 pub(super) struct Applied<T> {
     pub(super) text: String,
     pub(super) kept: Vec<T>,
-    /// What the edits change that would make the text read otherwise.
+    /// Objects of edits that would change the meaning of other text.
     pub(super) dropped: Vec<T>,
 }
 
-/// How many edits of a text are tried one by one.
+/// Number of edits of a text that are tried one by one.
 const MOST_ALONE: usize = 50;
 
-/// Makes those edits with which the text reads right; all of them, if it does then. Edits of one
-/// place are one.
+/// Applies the edits with which `reads_right` accepts the text: all of them, if that works. Edits
+/// at one position are merged.
 pub(super) fn applied<T>(
     text: &str,
     edits: Vec<Edit<T>>,
@@ -46,7 +46,7 @@ pub(super) fn applied<T>(
     if let Some(text) = checked(&edits) {
         return Applied { text, kept: of(edits), dropped: Vec::new() };
     }
-    // One that reads otherwise afterwards must not keep the others from being made.
+    // An edit that breaks other text must not prevent the others.
     let (mut good, mut bad, mut edited) = (Vec::new(), Vec::new(), text.to_owned());
     for (n, edit) in edits.into_iter().enumerate() {
         good.push(edit);
@@ -58,7 +58,7 @@ pub(super) fn applied<T>(
     Applied { text: edited, kept: of(good), dropped: of(bad) }
 }
 
-/// The text with these edits, which are in the order of the text; none where two overlap.
+/// Returns the text with these edits, which are in the order of the text; `None` if two overlap.
 fn spliced<T>(text: &str, edits: &[Edit<T>]) -> Option<String> {
     let (mut out, mut at) = (String::with_capacity(text.len()), 0);
     for Edit { range, by, .. } in edits {

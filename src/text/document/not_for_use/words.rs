@@ -1,4 +1,4 @@
-//! Words of a status which say that a text is not for use, and the judgement of a phrase
+//! Words of a status that mark a text as not for use, and the evaluation of a phrase
 //! (`spec/document.md`, DOC-46).
 
 use unicode_normalization::UnicodeNormalization as _;
@@ -6,7 +6,7 @@ use unicode_normalization::UnicodeNormalization as _;
 use crate::text::document::frontmatter::Status;
 use crate::values::text_util::misspelled;
 
-/// Words that say it wherever they are in a phrase, unless it denies them.
+/// Words that mark a text anywhere in a phrase, unless a denial precedes them.
 const ANYWHERE: &str = "\
     abandoned, aborted, archived, awaiting, canceled, cancelled, decommissioned, declined, \
     defunct, denied, deprecated, discarded, discontinued, donotuse, draft, drafting, embargoed, \
@@ -15,7 +15,7 @@ const ANYWHERE: &str = "\
     sunset, sunsetted, superseded, tbc, tbd, todo, trashed, unapproved, unfinished, \
     unpublished, unreleased, unreviewed, voided, wip, withdrawn, wontfix";
 
-/// The same in German, French and Spanish.
+/// More such words in German, French and Spanish.
 const FOREIGN: &str = "\
     abgekündigt, abgelaufen, abgelehnt, archiviert, aufgehoben, ausstehend, eingestellt, \
     entwurf, gelöscht, geloescht, inaktiv, obsolet, storniert, überholt, ueberholt, ungültig, \
@@ -28,7 +28,7 @@ const FOREIGN: &str = "\
     obsoleta, obsoleto, pendiente, rechazada, rechazado, reemplazado, retirada, retirado, \
     sustituida, sustituido, vencido";
 
-/// Phrases that say it wherever they are.
+/// Phrases that mark a text anywhere.
 const PHRASES: &str = "\
     approval required, approval needed, changes requested, end of life, end of support, \
     no longer needed, no longer required, out of date, replaced by, replaced with, \
@@ -39,8 +39,8 @@ const PHRASES: &str = "\
     hors service, remplacé par, remplacée par, en curso, en desuso, en progreso, en proceso, \
     en revisión, fuera de uso, por aprobar, gilt nicht mehr, à valider";
 
-/// Words and phrases that say it at the beginning of a value, or as the whole of a later part. A phrase
-/// also says it at the beginning of a later part.
+/// Words and phrases that mark a text at the beginning of a value, or as the whole of a later part.
+/// A phrase also does so at the beginning of a later part.
 const BEGINNING: &str = "\
     archive, auto draft, backlog, blocked, deferred, deleted, deletion, disabled, do not use, \
     dropped, duplicate, embargo, first draft, for approval, for review, future, geplant, hidden, historic, \
@@ -58,7 +58,7 @@ const DENIALS: &str = "\
     aint, arent, cannot, cant, dont, hasnt, isnt, jamais, kein, keine, nest, never, \
     nicht, no, non, not, pas, plus, shouldnt, sin, wasnt, will, without";
 
-/// Words of a text that is for use, which say the contrary after a denial.
+/// Words for a text that is for use, which mark it as not for use after a denial.
 const GOOD: &str = "\
     accepted, accurate, active, adopted, agreed, applicable, apply, approved, authorised, \
     authorized, cite, complete, completed, confirmed, correct, current, done, effective, \
@@ -70,7 +70,7 @@ const GOOD: &str = "\
     utilisé, valide, validé, validée, vigueur, aprobada, aprobado, aprobar, publicado, usar, utilizar, \
     válido, valido, vigente, vigor";
 
-/// What a text waits for after a word of [`NEEDS`].
+/// Things that a text waits for, after a word of [`NEEDS`].
 const WORK: &str = "\
     approval, attention, changes, cleanup, confirmation, decision, edit, editing, edits, \
     feedback, improvement, publication, ratification, refresh, release, review, revision, \
@@ -86,17 +86,17 @@ const OTHERS: &str = "\
     amends, annule, deprecates, ersetzt, formerly, obsoletes, previously, reemplaza, remplace, \
     replaces, retires, see, succeeds, supersedes, sustituye, withdraws";
 
-/// Words that change nothing about the judgement of the next one.
+/// Words that do not affect the meaning of the next one.
 const FILLERS: &str = "\
     a, an, any, anymore, as, be, been, being, but, currently, document, en, encore, for, \
     formally, fully, has, in, is, it, longer, más, mas, mehr, noch, now, officially, only, \
     page, partially, plus, policy, probably, status, still, text, the, this, to, under, very, \
     was, yet, à";
 
-/// Signs that alone say that a text is not for use.
+/// Signs that alone mark a text as not for use.
 const SIGNS: [char; 9] = ['❌', '⛔', '🚫', '🗑', '🚧', '🛑', '✖', '✗', '✘'];
 
-/// Returns true if the value of a status says that a text is not for use. `draft` alone is a status of
+/// Returns true if the value of a status marks a text as not for use. `draft` alone is a status of
 /// its own (DOC-40).
 pub(super) fn is_not_for_use(value: &str) -> bool {
     if !matches!(Status::from_word(value.trim()), Status::Foreign(_)) {
@@ -115,8 +115,8 @@ fn has(list: &str, word: &str) -> bool {
     list.split(", ").any(|entry| entry == word)
 }
 
-/// Returns a value without what a page strikes out, unless that is all of it, without tags of HTML and
-/// without addresses; and whether all of it is struck out.
+/// Returns a value without HTML tags and addresses, and without parts that a page strikes out,
+/// unless everything is struck out; and true if everything is.
 fn shown(value: &str) -> (String, bool) {
     let strikes = [("~~", "~~"), ("<s>", "</s>"), ("<del>", "</del>"), ("<strike>", "</strike>")];
     let kept =
@@ -129,7 +129,7 @@ fn shown(value: &str) -> (String, bool) {
     (words.collect(), is_struck)
 }
 
-/// A text with a blank in the place of everything between two marks.
+/// Replaces every text between two marks with a blank.
 fn without(text: &str, open: &str, close: &str) -> String {
     let (mut kept, mut rest) = (String::new(), text);
     while let Some((before, (_, after))) =
@@ -142,7 +142,7 @@ fn without(text: &str, open: &str, close: &str) -> String {
     kept + rest
 }
 
-/// The parts of a value between marks of punctuation, each as its words in lower case.
+/// Splits a value at punctuation into parts, each as its words in lower case.
 fn parts(value: &str) -> Vec<Vec<String>> {
     let value = value.nfc().collect::<String>().replace("(yet)", "yet").replace(" - ", ";");
     let parts = value.split(|c| ",;:()[]{}|/.!?–—→>\n".contains(c)).map(|part| {
@@ -216,11 +216,11 @@ fn is_denied(before: &[&str]) -> bool {
     false
 }
 
-/// Returns true if a word alone says it, even with a slip in it or with `un` before a good one.
+/// Returns true if a word alone marks a text, even with a slip or with `un` before a good one.
 fn is_word(word: &str) -> bool {
     let is_long = |word: &&str| word.len() >= 8 && word.is_ascii();
     let near = || misspelled(word, ANYWHERE.split(", ").filter(is_long));
-    // `supersedes` is another form of `superseded`, and no slip.
+    // `supersedes` is another form of `superseded`, not a slip.
     let is_slip = || {
         is_long(&word)
             && near().is_some_and(|near| word[word.len() - 1..] == near[near.len() - 1..])
@@ -231,7 +231,7 @@ fn is_word(word: &str) -> bool {
         || is_slip()
 }
 
-/// Returns true if a single word is a phrase that says it, without the blanks.
+/// Returns true if a single word is one of the phrases without blanks.
 fn is_run_together(word: &str) -> bool {
     let is_same = |phrase: &str| phrase.bytes().filter(|b| *b != b' ').eq(word.bytes());
     let is_after = |starts: &[&str], list: &str| {

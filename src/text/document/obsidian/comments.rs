@@ -8,20 +8,21 @@ use pulldown_cmark::{Event, Parser, Tag as Element};
 
 use crate::text::document::sections::{self, MARKDOWN, Section};
 
-/// What begins a comment and ends it.
+/// Delimiter at the beginning and at the end of a comment.
 const DELIMITER: &str = "%%";
-/// What a byte of a comment is read as.
+/// Character that replaces each byte of a comment.
 const BLANK: char = '\u{c}';
-/// How often the rest of a body is read again because code that a comment holds the beginning of is
-/// none. The rest of a body with more such comments is a comment: the work stays linear.
+/// Maximum number of times that the rest of a body is read again after a comment that contains the
+/// beginning of code. With more such comments, the rest of a body is a comment, so that the work
+/// stays linear.
 const MAX_AGAIN: usize = 8;
 
 /// The comments of a body.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Comments {
-    /// Their bytes, delimiters included, in order; neighbours are one.
+    /// Ranges of bytes, delimiters included, in order; adjacent ones are merged.
     pub ranges: Vec<Range<usize>>,
-    /// Where one begins that goes to the end of the body, whatever follows.
+    /// Start of an unclosed comment, which continues to the end of the body.
     pub unclosed: Option<usize>,
 }
 
@@ -43,7 +44,7 @@ impl Comments {
         found
     }
 
-    /// Reads a body from a place on; gives the place from which on it is to be read again.
+    /// Reads a body from a position; returns the position from which it must be read again.
     fn read(&mut self, body: &str, start: usize) -> Option<usize> {
         let next = |from: usize| memmem::find(&body.as_bytes()[from..], DELIMITER.as_bytes());
         next(start)?;
@@ -66,7 +67,7 @@ impl Comments {
             };
             at = closing + DELIMITER.len();
             self.push(opening..at);
-            // What begins in a comment is no code behind it.
+            // Code that begins in a comment is not code after it.
             if code_at(closing).is_some() {
                 return Some(at);
             }
@@ -74,14 +75,14 @@ impl Comments {
         None
     }
 
-    /// The same in a text in which the body begins later.
+    /// Shifts all positions, for a text in which the body begins later.
     pub(crate) fn shifted(mut self, by: usize) -> Self {
         self.ranges.iter_mut().for_each(|range| *range = range.start + by..range.end + by);
         self.unclosed = self.unclosed.map(|at| at + by);
         self
     }
 
-    /// A part of the text without its comments, and how many there were in it.
+    /// Returns a part of the text without its comments, and the number of comments in it.
     pub fn left_out<'t>(&self, text: &'t str, range: Range<usize>) -> (Cow<'t, str>, usize) {
         let (kept, count) = self.kept(range.clone());
         match count {
@@ -90,14 +91,15 @@ impl Comments {
         }
     }
 
-    /// How many comments a part of the text has something of.
+    /// Returns the number of comments that overlap a part of the text.
     pub(crate) fn count(&self, range: &Range<usize>) -> usize {
         let first = self.ranges.partition_point(|comment| comment.end <= range.start);
         let after = self.ranges.partition_point(|comment| comment.start < range.end);
         after.saturating_sub(first)
     }
 
-    /// The pieces of a part of the text that are no comments, and how many comments there were.
+    /// Returns the pieces of a part of the text outside of comments, and the number of comments
+    /// in it.
     pub(crate) fn kept(&self, range: Range<usize>) -> (Vec<Range<usize>>, usize) {
         let first = self.ranges.partition_point(|comment| comment.end <= range.start);
         let inside = self.ranges[first..].iter().take_while(|comment| comment.start < range.end);
@@ -119,8 +121,9 @@ impl Comments {
         }
     }
 
-    /// The text with a blank in the place of each byte of a comment that ends no line, so that all
-    /// that stays keeps its place. A form feed is white space that indents no line.
+    /// Returns the text with a blank in place of each byte of a comment except line ends, so that
+    /// the rest keeps its position. The blank is a form feed, which is white space but
+    /// not indentation.
     pub(crate) fn blanked<'t>(&self, text: &'t str) -> Cow<'t, str> {
         if self.ranges.is_empty() {
             return Cow::Borrowed(text);
@@ -139,7 +142,7 @@ impl Comments {
     }
 }
 
-/// The sections of a body whose comments are blanked. Titles have no trace of them.
+/// Returns the sections of a body with blanked comments. Titles do not contain these blanks.
 pub(crate) fn sections(blanked: &str) -> Vec<Section> {
     let mut found = sections::sections(blanked);
     for section in found.iter_mut().filter(|section| section.title.contains(BLANK)) {
@@ -148,14 +151,15 @@ pub(crate) fn sections(blanked: &str) -> Vec<Section> {
     found
 }
 
-/// The code, the links, and the tags and comments of HTML in a body from a place on, in order. In
-/// the address of a link `%%` is an encoded character, and readers of a page see what follows it.
+/// Returns the ranges of code, links, and HTML tags and comments in a body after a position, in
+/// order. In the address of a link `%%` is an encoded character, and a page shows the text
+/// after it.
 fn code(body: &str, start: usize) -> Vec<Range<usize>> {
     let events = Parser::new_ext(&body[start..], MARKDOWN).into_offset_iter();
     let is_code = |(event, range): &(Event<'_>, Range<usize>)| match event {
         Event::Start(element) => match element {
             Element::CodeBlock(_) | Element::Link { .. } | Element::Image { .. } => true,
-            // Other blocks hold text between their tags.
+            // Other blocks have text between their tags.
             Element::HtmlBlock => body[start + range.start..].starts_with("<!--"),
             _ => false,
         },
@@ -212,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_out_is_the_comments_alone() {
+    fn left_out_removes_only_comments() {
         let text = "ab %%c%% d %%e%%%%f%% g";
         let comments = Comments::of(text);
         let left = |range: Range<usize>| {
@@ -227,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn a_heading_in_a_comment_begins_no_section() {
+    fn headings_in_comments_do_not_begin_sections() {
         let body = "# A %%x%% b\n\n%%\n# Hidden\n%%\n---\n\n## C %%y%%\n%%z%% # No\n";
         let blanked = Comments::of(body).blanked(body).into_owned();
         let found = sections(&blanked);
@@ -251,7 +255,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_no_comment_keeps_its_place(body in "(%|%%|`|```|\n|a| |    |> |\u{e9}){0,40}") {
+        fn blanking_keeps_the_position_of_other_text(body in "(%|%%|`|```|\n|a| |    |> |\u{e9}){0,40}") {
             let comments = Comments::of(&body);
             let blanked = comments.blanked(&body);
             prop_assert_eq!(blanked.len(), body.len());

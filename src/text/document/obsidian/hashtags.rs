@@ -8,10 +8,10 @@ use pulldown_cmark::{Event, Options, Parser, Tag as Element, TagEnd};
 use crate::text::document::sections::MARKDOWN;
 use crate::values::model::tag::{MAX_TAG_BYTES, Tag, is_of_name};
 
-/// The most tags that are taken from one body.
+/// Maximum number of tags that are read from one body.
 const MAX_HASHTAGS: usize = 10_000;
 
-/// The tags of a body in the order of the text, each once, without those that were `seen`.
+/// Returns the tags of a body in the order of the text, each once, without those in `seen`.
 pub(super) fn hashtags(body: &str, mut seen: HashSet<Tag>) -> Vec<Tag> {
     let mut found = Vec::new();
     each(body, |_, name| {
@@ -25,8 +25,8 @@ pub(super) fn hashtags(body: &str, mut seen: HashSet<Tag>) -> Vec<Tag> {
     found
 }
 
-/// The names in a body that look like tags and are not, in the order of the text, each once, with the
-/// place of its `#`. A number is not meant as a tag.
+/// Returns the names in a body that look like tags but are not, in the order of the text, each
+/// once, with the position of its `#`. Numbers are left out.
 pub(super) fn odd(body: &str) -> Vec<(usize, &str)> {
     let (mut found, mut seen) = (Vec::new(), HashSet::new());
     each(body, |at, name| {
@@ -40,13 +40,13 @@ pub(super) fn odd(body: &str) -> Vec<(usize, &str)> {
     found
 }
 
-/// Hands each name after a `#` in the plain text of a body to `take`, with the place of the `#`, until
-/// that wants no more.
+/// Calls `take` with each name after a `#` in the plain text of a body and the position of the `#`,
+/// until it returns false.
 fn each<'b>(body: &'b str, mut take: impl FnMut(usize, &'b str) -> bool) {
     if candidates(body, 0..body.len()).next().is_none() {
         return;
     }
-    // How many elements are open whose text is a label or code.
+    // Number of open elements whose text is a label or code.
     let mut closed = 0_usize;
     let options = MARKDOWN | Options::ENABLE_WIKILINKS;
     for (event, range) in Parser::new_ext(body, options).into_offset_iter() {
@@ -67,8 +67,8 @@ fn each<'b>(body: &'b str, mut take: impl FnMut(usize, &'b str) -> bool) {
     }
 }
 
-/// Each `#` of a range of the body that begins a line or has white space before it, with the name that
-/// follows it, which may end beyond the range.
+/// Returns each `#` of a range of the body at the beginning of a line or after white space, with
+/// the name after it, which may end beyond the range.
 fn candidates(body: &str, range: Range<usize>) -> impl Iterator<Item = (usize, &str)> {
     let bytes = body.as_bytes();
     let places = memchr::memchr_iter(b'#', &bytes[range.clone()]).map(move |at| range.start + at);
@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tag_stands_apart_and_is_text() {
+    fn hashtags_follow_white_space_and_are_plain_text() {
         for (body, expected) in [
             ("#one and #Two-2, (#no) #t_3.\n\t#four #one #known", "one Two-2 t_3 four"),
             ("# Heading #in\n#no-space\n## a ##\n", "in no-space"),
@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn names_that_are_no_tags_here_are_found() {
+    fn odd_hashtags_are_found() {
         let body = "#a//b #ok #a//b `#/c` #\u{e9}t\u{e9} #a/ #12 #1a2b3c #fff\n# H #a\u{fe0f}\n";
         let names: Vec<&str> = odd(body).into_iter().map(|(_, name)| name).collect();
         assert_eq!(names, ["a//b", "a/", "a\u{fe0f}"]);
