@@ -1,12 +1,13 @@
-//! The life of a cache in the user's cache directory: its private folder, its lock, and the one
-//! small file that says what the cache holds.
+//! The life of a cache in the user's cache directory: its private folder, its lock, and the small
+//! file that describes its content.
 //!
-//! A writer makes new files beside the old ones, and then exchanges that file, the [`Current`]. So
-//! no process sees half of a cache, and an interrupted writer leaves only files that the next one
-//! clears away. A file of another program, or with a wrong checksum, counts as missing: every cache
-//! can be built again. Four caches live so: the index of postings (`read/index`), that of staged results
-//! (`read/index/staged`), the text index (`read/search`), and the files that `read/status` compared. The
-//! last byte of a [`Current::magic`] is the number of the format: it rises with each change of a row.
+//! A writer makes new files next to the old ones, and then exchanges that small file, the
+//! [`Current`]. So no process sees a partial cache, and an interrupted writer leaves only files
+//! that the next one removes. A file of another program, or with a wrong checksum, is treated as
+//! missing, because every cache can be built again. There are four caches: the index of postings
+//! (`read/index`), that of staged results (`read/index/staged`), the text index (`read/search`),
+//! and the files that `read/status` compared. The last byte of a [`Current::magic`] is the number
+//! of the format: it rises with each change of a row.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Write as _};
@@ -26,18 +27,19 @@ const LOCK: &str = "lock";
 const SUM: usize = 8;
 const PAUSE: Duration = Duration::from_millis(15);
 
-/// The file that says what a cache holds.
+/// Format of the file that describes the content of a cache.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Current {
-    /// Its name.
+    /// Name of the file.
     pub(crate) name: &'static str,
-    /// Its first bytes, with the number of the format.
+    /// First bytes of the file, with the number of the format.
     pub(crate) magic: &'static [u8; 8],
-    /// More bytes than one ever has.
+    /// Maximum size of the file in bytes.
     pub(crate) limit: u64,
 }
 
-/// A pipe in the place of a file fails to open, so that no command waits for its other end.
+/// Returns the flags that let opening a pipe in place of a file fail, so that no command waits for
+/// the other end.
 fn at_once() -> i32 {
     i32::try_from((OFlags::NONBLOCK | OFlags::NOFOLLOW).bits()).unwrap_or_default()
 }
@@ -50,18 +52,18 @@ pub(crate) struct Cache {
 }
 
 impl Cache {
-    /// The cache in a folder, which need not exist.
+    /// Describes the cache in a folder, which need not exist.
     pub(crate) fn new(dir: PathBuf, current: Current) -> Self {
         Self { dir, current }
     }
 
-    /// Its folder.
+    /// Returns the folder.
     #[cfg_attr(not(feature = "search"), allow(dead_code, reason = "the text index asks"))]
     pub(crate) fn dir(&self) -> &Path {
         &self.dir
     }
 
-    /// Makes the folder, mode 0700; false where other users may write to it.
+    /// Makes the folder with mode 0700; returns false if other users may write to it.
     pub(crate) fn make_private(&self) -> bool {
         let found = outside::make_private(&self.dir).and_then(|()| fs::symlink_metadata(&self.dir));
         found.is_ok_and(|found| {
@@ -70,8 +72,8 @@ impl Cache {
         })
     }
 
-    /// Takes the lock of the writers, waiting so long for another one; `None` where it has the
-    /// lock still.
+    /// Takes the lock of the writers and waits up to `patience` for another one; `None` if that one
+    /// still has the lock.
     ///
     /// # Errors
     /// The lock file cannot be made.
@@ -93,14 +95,14 @@ impl Cache {
         }
     }
 
-    /// The time of the file system that holds the cache, in seconds and nanoseconds; `None` where
-    /// nothing can be made there.
+    /// Returns the time of the file system with the cache, in seconds and nanoseconds; `None` if no
+    /// file can be made there.
     pub(crate) fn now(&self) -> Option<(i64, i64)> {
         let meta = tempfile::tempfile_in(&self.dir).ok()?.metadata().ok()?;
         Some((meta.mtime(), meta.mtime_nsec()))
     }
 
-    /// What the cache holds; `None` where there is nothing that this program wrote, whole.
+    /// Returns the content of the cache; `None` if this program did not write it, or it is damaged.
     pub(crate) fn read<T: DeserializeOwned>(&self) -> Option<T> {
         let bytes =
             Files::open(&self.dir).ok()?.read(self.current.name, self.current.limit).ok()?;
@@ -112,10 +114,10 @@ impl Cache {
         (program == PROGRAM).then_some(content)
     }
 
-    /// Lets the cache hold this from now on.
+    /// Replaces the content of the cache.
     ///
     /// # Errors
-    /// It cannot be written.
+    /// The file cannot be written.
     #[allow(clippy::disallowed_methods, reason = "a cache of the user, not a vault")]
     pub(crate) fn exchange<T: Serialize>(&self, content: &T) -> io::Result<()> {
         let content = postcard::to_allocvec(&(PROGRAM, content)).map_err(io::Error::other)?;
@@ -129,13 +131,13 @@ impl Cache {
         fs::rename(&next, self.dir.join(self.current.name))
     }
 
-    /// Takes the cache away, so that the next one is made again.
+    /// Removes the description, so that the cache is built again.
     pub(crate) fn remove(&self) {
         let _ = fs::remove_file(self.dir.join(self.current.name));
     }
 
-    /// Removes the files and folders in it that `is_old` names. What cannot be removed blocks no
-    /// reader: a process that has it open goes on reading it.
+    /// Removes the files and folders whose names `is_old` selects. A process that has one of them
+    /// open can continue to read it.
     pub(crate) fn clear(&self, is_old: impl Fn(&str) -> bool) {
         for entry in fs::read_dir(&self.dir).into_iter().flatten().filter_map(Result::ok) {
             if entry.file_name().to_str().is_some_and(&is_old) {
@@ -149,7 +151,7 @@ impl Cache {
     }
 }
 
-/// Another program may read a text otherwise.
+/// Version of the program: another version may read a text differently.
 const PROGRAM: &str = env!("CARGO_PKG_VERSION");
 
 #[cfg(test)]
@@ -164,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cache_holds_what_was_exchanged_last() {
+    fn cache_returns_the_content_of_the_last_exchange() {
         let place = tempfile::tempdir().unwrap();
         let cache = cache(&place);
         assert!(cache.make_private());
@@ -177,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn a_flipped_bit_or_another_format_counts_as_missing() {
+    fn cache_with_a_flipped_bit_or_another_format_is_missing() {
         let place = tempfile::tempdir().unwrap();
         let cache = cache(&place);
         cache.make_private();
@@ -193,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pipe_in_the_place_of_a_file_holds_no_command_up() {
+    fn cache_does_not_wait_for_a_pipe_in_place_of_a_file() {
         let place = tempfile::tempdir().unwrap();
         let cache = cache(&place);
         cache.make_private();
@@ -207,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn one_writer_has_the_lock() {
+    fn cache_lock_admits_one_writer() {
         let place = tempfile::tempdir().unwrap();
         let cache = cache(&place);
         let held = cache.lock(Duration::ZERO).unwrap();

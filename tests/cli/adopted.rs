@@ -194,7 +194,7 @@ fn status_lists_what_is_left_out_with_the_reason() {
 
     Markdown files that are no documents:
       .obsidian/ (the name begins with a dot)
-      README.md (`readme: true` in the configuration makes it one)
+      README.md (`readme: true` in the configuration makes it a document)
       build/ (git ignores it, by `build/` in .gitignore)
       docs/x.md (outside of nodes/ and sources/)
       nodes/.hidden.md (the name begins with a dot)

@@ -107,7 +107,7 @@ fn a_live_file_that_git_leaves_out_is_named_as_such() {
     git(&place, "sparse-checkout set --no-cone '/*' '!/nodes/b/*.md'");
     let output = place.ctx("verify --allow-drift").ok().stdout;
     let told = "[document-missing] nodes/b/y: git leaves the live file out here (a sparse checkout): \
-                nothing is lost: `git sparse-checkout disable` brings the files back";
+                nothing is lost: `git sparse-checkout disable` restores the files";
     assert!(output.contains(told), "{output}");
     assert!(
         output.contains("If git leaves the file out, `git sparse-checkout disable`"),
@@ -269,14 +269,14 @@ fn recover_says_that_git_leaves_histories_out() {
     let place = sparse();
     assert_snapshot!(place.ctx("recover").exits(1).stderr, @"
     warning: git leaves 4 files of the vault out of the working copy (a sparse checkout)
-    hint: nothing is lost: `git sparse-checkout disable` brings the files back
+    hint: nothing is lost: `git sparse-checkout disable` restores the files
     ");
 }
 
 #[test]
 fn commands_report_that_git_leaves_a_document_out_instead_of_damage() {
     const WHY: &str = "git leaves its history out here (a sparse checkout)";
-    const HINT: &str = "hint: nothing is lost: `git sparse-checkout disable` brings the files back";
+    const HINT: &str = "hint: nothing is lost: `git sparse-checkout disable` restores the files";
     let place = sparse();
     let said = "error[withheld]: `nodes/b/y` is withheld: ";
     for line in ["read nodes/b/y", "history nodes/b/y", "diff nodes/b/y 1 2", "validate nodes/b/y"]
@@ -294,7 +294,10 @@ fn commands_report_that_git_leaves_a_document_out_instead_of_damage() {
     let stderr = place.ctx("publish nodes/b/y").exits(1).stderr;
     assert!(stderr.contains("git leaves the live file out here"), "{stderr}");
     let stdout = place.ctx("publish --all").ok().stdout;
-    assert!(stdout.contains("nodes/b/y (git leaves its file out here"), "{stdout}");
+    assert!(
+        stdout.contains("nodes/b/y (git leaves its file out of this sparse checkout"),
+        "{stdout}"
+    );
     let stdout = place.ctx("evidence report").stdout;
     assert!(stdout.contains(&format!("false,{WHY}")), "{stdout}");
 }

@@ -1,6 +1,6 @@
-//! Whether a program searches a vault, is told of its reviews, or fetches what its sources describe:
-//! only if the user says so, in the environment or in the user's own configuration; never because the
-//! vault does (`spec/search.md`, section 7; `spec/source.md`, section 4).
+//! Programs that search a vault, are notified of its reviews, or fetch the data of its sources.
+//! Only the environment or the user's own configuration can name one, never the vault
+//! (`spec/search.md`, section 7; `spec/source.md`, section 4).
 
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;
@@ -13,62 +13,63 @@ use crate::files::vault::outside;
 use crate::values::text_util::nearest;
 use crate::values::yaml::{self, Dialect, Node};
 
-/// The environment variable that names a program, and the one that says how long it may take.
+/// Environment variable that names a search program.
 pub(crate) const COMMAND_VARIABLE: &str = "CTX_SEARCH_COMMAND";
-/// Seconds that the program may take.
+/// Environment variable with the number of seconds that the search program may take.
 pub(crate) const TIMEOUT_VARIABLE: &str = "CTX_SEARCH_TIMEOUT";
-/// What a program of the user's configuration is for.
+/// Purpose of a program, as a key of the user's configuration.
 const SEARCH: &str = "search";
 const NOTIFY: &str = "notify";
 const SOURCES: &str = "sources";
-/// How long a fetcher may take, and how much it may print, unless the user says otherwise.
+/// Time that a fetcher may take, and number of bytes that it may print, unless the user
+/// sets others.
 const FETCH_TIMEOUT: Duration = Duration::from_secs(30);
 const FETCH_BYTES: u64 = 10_000_000;
-/// The most bytes that a fetcher may print; a result has no more (SRC-9).
+/// Maximum number of bytes that a fetcher may print, which is that of a result (SRC-9).
 const MAX_FETCH_BYTES: u64 = 64_000_000;
-/// The longest time in seconds.
+/// Maximum time in seconds.
 const MAX_SECONDS: u64 = 600;
-/// The largest user configuration.
+/// Maximum size of the user's configuration.
 const MAX_CONFIG_BYTES: u64 = 64 << 10;
 
-/// Why the user's configuration is not followed. What it names is never replaced by something else.
+/// A fault of the user's configuration. A program that it names is never replaced by another one.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub(crate) enum ConfiguredError {
     /// The user's configuration cannot be read.
     #[error("`{}` cannot be read: {problem}", path.display())]
     Unreadable {
-        /// The file.
+        /// Path of the configuration.
         path: PathBuf,
-        /// What is wrong, and where.
+        /// Description of the fault, with its place.
         problem: String,
     },
-    /// The variable is no list of words.
+    /// The variable is not a list of words.
     #[error("{COMMAND_VARIABLE} is neither words nor a JSON list of texts")]
     Variable,
-    /// Not a number of seconds.
+    /// The variable is not a number of seconds in the range.
     #[error("{TIMEOUT_VARIABLE} is not a number from 1 to {MAX_SECONDS}")]
     Timeout,
-    /// A program that is not run.
+    /// The program breaks a rule and is not run.
     #[error("`{}` is not run: {problem}", program.escape_debug())]
     Program {
-        /// The program, or an argument of it.
+        /// Program, or an argument of it.
         program: String,
-        /// Which rule it breaks.
+        /// Rule that it breaks.
         problem: &'static str,
     },
 }
 
-/// The user's configuration: `XDG_CONFIG_HOME/contextnest/config.yaml`, else
-/// `HOME/.config/contextnest/config.yaml`.
+/// Returns the path of the user's configuration: `XDG_CONFIG_HOME/contextnest/config.yaml`,
+/// else `HOME/.config/contextnest/config.yaml`.
 pub(crate) fn config_file<'e>(var: impl Fn(&str) -> Option<&'e str>) -> Option<PathBuf> {
     Some(outside::config_folder(var)?.join("config.yaml"))
 }
 
-/// The program that the user lets search the vault in this folder, if any.
+/// Returns the program that the user configured for searches in this vault, if any.
 ///
 /// # Errors
-/// The user names something that cannot be followed.
+/// The configured program cannot be used.
 pub(crate) fn program<'e>(
     vault: &Path,
     var: impl Fn(&str) -> Option<&'e str>,
@@ -86,10 +87,11 @@ pub(crate) fn program<'e>(
     Ok(found)
 }
 
-/// The program that the user lets know of submissions and decisions in this vault, if any.
+/// Returns the program that the user configured for notifications of submissions and decisions in
+/// this vault, if any.
 ///
 /// # Errors
-/// The user names something that cannot be followed.
+/// The configured program cannot be used.
 pub(crate) fn notified<'e>(
     vault: &Path,
     var: impl Fn(&str) -> Option<&'e str>,
@@ -102,10 +104,10 @@ pub(crate) fn notified<'e>(
     Ok(found)
 }
 
-/// The program that the user lets fetch what sources of a server in this vault describe, if any.
+/// Returns the program that the user configured to fetch sources of a server in this vault, if any.
 ///
 /// # Errors
-/// The user names something that cannot be followed.
+/// The configured program cannot be used.
 pub(crate) fn fetcher<'e>(
     vault: &Path,
     server: &str,
@@ -123,7 +125,7 @@ pub(crate) fn fetcher<'e>(
     Ok(Some(found))
 }
 
-/// Reads `{command: [..], timeout: 30s, max_bytes: 10MB, env: [NAME, ..]}`.
+/// Parses `{command: [..], timeout: 30s, max_bytes: 10MB, env: [NAME, ..]}`.
 fn fetcher_of(settings: &Node) -> Result<Fetcher, yaml::Error> {
     let argv = command_of(settings)?;
     let timeout = match settings.get("timeout") {
@@ -150,7 +152,7 @@ fn fetcher_of(settings: &Node) -> Result<Fetcher, yaml::Error> {
     Ok(Fetcher { program: Program { argv, timeout }, max_bytes, env })
 }
 
-/// A number of seconds, alone or as in `30s`.
+/// Parses a number of seconds, such as `30` or `30s`.
 fn seconds(value: &Node) -> Result<Duration, yaml::Error> {
     let text = value.text().unwrap_or_default();
     yaml::canonical_number(text.strip_suffix('s').unwrap_or(text))
@@ -159,7 +161,7 @@ fn seconds(value: &Node) -> Result<Duration, yaml::Error> {
         .ok_or_else(|| value.error(format!("expected seconds from 1s to {MAX_SECONDS}s")))
 }
 
-/// A number of bytes, as in `10MB`.
+/// Parses a number of bytes, such as `10MB`.
 fn bytes(value: &Node) -> Result<u64, yaml::Error> {
     let text = value.text().unwrap_or_default();
     let units = [("KB", 1000), ("MB", 1_000_000), ("B", 1)];
@@ -200,9 +202,8 @@ fn of_file(vault: &Path, path: &Path, purpose: &str) -> Result<Option<Program>, 
     program_of(settings).map(Some).map_err(|why| unreadable(path, why.to_string()))
 }
 
-/// What the user's configuration says of a vault: `vaults: {PATH: ...}`.
-/// The keys of the user's configuration that nothing reads, each in a sentence with the nearest one
-/// that counts; none where the file cannot be read, which is said where it is followed.
+/// Returns a sentence for each unknown key of the user's configuration, with the nearest known one.
+/// Empty if the file cannot be read, which is reported when a program is looked up.
 pub(crate) fn unknown_keys<'e>(vault: &Path, var: impl Fn(&str) -> Option<&'e str>) -> Vec<String> {
     let Some(path) = config_file(&var) else { return Vec::new() };
     let Ok(Some(root)) = root_of(vault, &path) else { return Vec::new() };
@@ -232,7 +233,7 @@ fn entry_of(vault: &Path, path: &Path) -> Result<Option<Node>, ConfiguredError> 
     Ok(root_of(vault, path)?.as_ref().and_then(|root| entry_in(root, vault)).cloned())
 }
 
-/// What the file says of the vault in a folder.
+/// Returns the entry of the vault in a folder: `vaults: {PATH: ...}`.
 fn entry_in<'r>(root: &'r Node, vault: &Path) -> Option<&'r Node> {
     let vaults = root.get("vaults").and_then(Node::entries).unwrap_or_default();
     let here = |key: &Node| key.text().is_some_and(|text| Path::new(text) == vault);
@@ -241,13 +242,13 @@ fn entry_in<'r>(root: &'r Node, vault: &Path) -> Option<&'r Node> {
 
 fn root_of(vault: &Path, path: &Path) -> Result<Option<Node>, ConfiguredError> {
     let fail = |problem: String| unreadable(path, problem);
-    // It may be a link, as those who keep their configuration in one place have it.
+    // The file may be a link, because some users keep all configuration in one place.
     let real = match path.canonicalize() {
         Ok(real) => real,
         Err(why) if why.kind() == std::io::ErrorKind::NotFound => return Ok(None),
         Err(why) => return Err(fail(why.to_string())),
     };
-    // A process that may write the vault must not be able to say which program runs.
+    // A process that can write to the vault must not be able to choose the program.
     if path.starts_with(vault) || real.starts_with(vault) {
         return Err(fail("it is in the vault".to_owned()));
     }
@@ -263,7 +264,7 @@ fn root_of(vault: &Path, path: &Path) -> Result<Option<Node>, ConfiguredError> {
     yaml::parse(&text, Dialect::Format).map(Some).map_err(|why| fail(why.to_string()))
 }
 
-/// Reads `{command: [..], timeout: SECONDS}`.
+/// Parses `{command: [..], timeout: SECONDS}`.
 fn program_of(settings: &Node) -> Result<Program, yaml::Error> {
     let argv = command_of(settings)?;
     let timeout = match settings.get("timeout") {
@@ -292,7 +293,7 @@ fn command_of(settings: &Node) -> Result<Vec<String>, yaml::Error> {
     Ok(argv)
 }
 
-/// Whether a file belongs to the user or the system, and no other process may write to it.
+/// Returns true if a file belongs to the user or the system, and other users cannot write to it.
 fn is_ours(found: &fs::Metadata) -> bool {
     let owner = found.uid();
     found.is_file()
@@ -300,8 +301,8 @@ fn is_ours(found: &fs::Metadata) -> bool {
         && found.mode() & 0o002 == 0
 }
 
-/// Holds a program to the rules: an absolute path, outside of the vault as written and as it is, a
-/// file of the user or the system; and no argument that is a file of the vault.
+/// Checks the rules for a program: an absolute path outside of the vault, even after links are
+/// followed, to a file of the user or the system. No argument may be a file of the vault.
 fn check(vault: &Path, argv: &[String]) -> Result<(), ConfiguredError> {
     let refuse = |program: &str, problem| {
         Err(ConfiguredError::Program { program: program.to_owned(), problem })
@@ -381,7 +382,7 @@ mod tests {
     }
 
     #[test]
-    fn the_environment_names_a_program() {
+    fn environment_configures_a_search_program() {
         let home = Home::new();
         let as_text = |command: &str| home.as_text(&[(COMMAND_VARIABLE, command)]);
         assert_eq!(home.as_text(&[]), "builtin");
@@ -408,7 +409,7 @@ mod tests {
     }
 
     #[test]
-    fn the_users_configuration_names_a_program_for_each_server() {
+    fn user_configuration_names_a_program_for_each_server() {
         let home = Home::new();
         let root = home.root.to_str().unwrap().to_owned();
         let of = |settings: &str| {
@@ -452,7 +453,7 @@ mod tests {
     }
 
     #[test]
-    fn the_users_configuration_names_a_program_for_one_vault() {
+    fn user_configuration_names_a_program_for_one_vault() {
         let home = Home::new();
         let of = |vault: &str, search: &str| format!("vaults:\n  {vault}:\n    search: {search}\n");
         let good = "{command: [~/bin/search, -x], timeout: 3}";

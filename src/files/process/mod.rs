@@ -1,7 +1,8 @@
-//! Programs that the user names, never a vault: how the user's own configuration names them, and the
-//! one place of the library that runs one. None goes through a shell.
+//! Programs that the user names, never a vault: how the user's own configuration names them, and
+//! the only code of the library that runs one. No program is run through a shell.
 //!
-//! [`configured`] holds a program to the rules, and [`run`] runs it within a time and a size.
+//! [`configured`] checks the rules for a program, and [`run`] runs it within a limit of time
+//! and size.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -11,44 +12,44 @@ pub(crate) mod run;
 
 pub(crate) use run::Failed;
 
-/// How long a program may take unless the user says otherwise.
+/// Time that a program may take, unless the user sets another.
 pub(crate) const DEFAULT_TIMEOUT: Duration = Duration::from_secs(10);
-/// The most bytes of an answer to a question of ours.
+/// Maximum number of bytes of an answer to [`Program::ask`].
 const MAX_ANSWER_BYTES: u64 = 1 << 20;
 
 /// A program that the user names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Program {
-    /// The file and its arguments; no shell reads them.
+    /// File and arguments, which no shell interprets.
     pub(crate) argv: Vec<String>,
-    /// How long it may take.
+    /// Maximum time that the program may take.
     pub(crate) timeout: Duration,
 }
 
 impl Program {
-    /// Runs the program with a question on its input; gives its answer.
+    /// Runs the program with a question on its standard input; returns its answer.
     ///
     /// # Errors
-    /// It could not be started, failed, took too long, or said too much.
+    /// The program could not be started, failed, took too long, or printed too much.
     pub(crate) fn ask(&self, question: &[u8]) -> Result<Vec<u8>, Failed> {
         let limits = run::Limits { time: self.timeout, bytes: MAX_ANSWER_BYTES };
         run::run(&self.argv, question, limits, None)
     }
 
-    /// The same with a message; the answer is dropped.
+    /// Runs the program with a message on its standard input, and drops the answer.
     ///
     /// # Errors
-    /// As [`Program::ask`].
+    /// The reason as a sentence; see [`Program::ask`].
     pub(crate) fn tell(&self, message: &[u8]) -> Result<(), String> {
         let told = self.ask(message);
         told.map(|_| ()).map_err(|failed| failed.sentence())
     }
 }
 
-/// Runs a program within a time and a size of its output; `env` are all of its variables.
+/// Runs a program within a limit of time and output size; `env` has all of its variables.
 ///
 /// # Errors
-/// As [`Program::ask`]; what it printed up to then is in the failure.
+/// The errors of [`Program::ask`], with the output up to the failure.
 #[cfg(feature = "mcp")]
 pub(crate) fn answer(
     argv: &[String],
@@ -59,26 +60,26 @@ pub(crate) fn answer(
     run::run(argv, input, run::Limits { time, bytes }, Some(env))
 }
 
-/// A program that fetches what a source of a server describes (`spec/source.md`, section 4).
+/// A program that fetches the data of a source of a server (`spec/source.md`, section 4).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Fetcher {
-    /// The program.
+    /// Program to run.
     pub(crate) program: Program,
-    /// The most bytes of its output.
+    /// Maximum number of bytes of its output.
     pub(crate) max_bytes: u64,
-    /// The variables that it gets beside those that every one gets.
+    /// Names of variables that it receives in addition to those of every fetcher.
     pub(crate) env: Vec<String>,
 }
 
-/// Variables that a fetcher gets without being asked for.
+/// Variables that every fetcher receives.
 const PASSED: [&str; 4] = ["PATH", "HOME", "LANG", "TZ"];
 
 impl Fetcher {
-    /// Runs the program with what is to be called on its input, and the variables that it may see of
-    /// `vars`; gives its output.
+    /// Runs the program with a call on its standard input and the allowed variables of `vars`;
+    /// returns its output.
     ///
     /// # Errors
-    /// As [`Program::ask`]; what it printed up to then is in the failure.
+    /// The errors of [`Program::ask`], with the output up to the failure.
     pub(crate) fn fetch(
         &self,
         call: &[u8],

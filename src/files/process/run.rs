@@ -1,5 +1,5 @@
-//! The one place of the library that runs a program: something on its stdin, an answer from its
-//! stdout, within a time and a size. It never goes through a shell.
+//! The only code of the library that runs a program: input on its stdin, an answer from its stdout,
+//! within a limit of time and size. No program is run through a shell.
 
 use std::collections::BTreeMap;
 use std::io::{self, Read, Write as _};
@@ -12,24 +12,24 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process_group};
 
-/// The most bytes that are kept of what a program says on stderr; the rest is read and dropped.
+/// Maximum number of bytes of stderr that are kept; the rest is read and dropped.
 const MAX_SAID_BYTES: u64 = 4 << 10;
 const PAUSE: Duration = Duration::from_millis(2);
-/// How long the rest of a pipe is waited for once the program has ended.
+/// Time to wait for the rest of a pipe after the program has ended.
 const REST: Duration = Duration::from_secs(1);
-/// How many bytes of a pipe are read at a time.
+/// Number of bytes of a pipe that are read at a time.
 const CHUNK: usize = 64 << 10;
 
-/// How long a program may take, and how much it may print.
+/// Limits of a run.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Limits {
-    /// The time.
+    /// Maximum time.
     pub(super) time: Duration,
-    /// The bytes of its output.
+    /// Maximum number of bytes of output.
     pub(super) bytes: u64,
 }
 
-/// Why a program gave no answer, what it printed up to then, and what it said on stderr.
+/// A failed run: its reason, the output up to the failure, and the output on stderr.
 #[derive(Debug)]
 pub(crate) struct Failed {
     pub(crate) why: Why,
@@ -38,7 +38,7 @@ pub(crate) struct Failed {
 }
 
 impl Failed {
-    /// What happened, with the first line that the program said.
+    /// Returns the reason, with the first line on stderr.
     pub(crate) fn sentence(&self) -> String {
         match self.said.lines().next() {
             Some(line) => format!("{}: {line}", self.why),
@@ -47,7 +47,7 @@ impl Failed {
     }
 }
 
-/// What a program did instead of answering.
+/// The reason why a run failed.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Why {
     #[error("cannot be started: {0}")]
@@ -62,8 +62,8 @@ pub(crate) enum Why {
     Read(#[source] io::Error),
 }
 
-/// Runs a program, hands it `input` and gives back what it wrote. With `env`, these are all of its
-/// variables.
+/// Runs a program with `input` on its stdin and returns its output. `env`, if given, has all of
+/// its variables.
 pub(super) fn run(
     argv: &[String],
     input: &[u8],
@@ -78,8 +78,8 @@ pub(super) fn run(
         [] => return Err(quiet(Why::Start(io::ErrorKind::NotFound.into()))),
     };
     let mut command = Command::new(program);
-    // Its own group: whatever it starts ends with it. The root, so that nothing that is in the
-    // current folder, which may be the vault, is found by a relative name.
+    // A group of its own, so that everything that the program starts ends with it. The current
+    // folder is the root, so that a relative name finds nothing in a vault.
     command.args(args).current_dir("/").process_group(0);
     if let Some(env) = env {
         command.env_clear().envs(env);
@@ -108,8 +108,8 @@ pub(super) fn run(
     };
     outcome.map_err(|why| {
         drop(group);
-        // The group is gone, and with it every process of it that held the pipes. One that left the
-        // group may hold them still: then what was printed up to now counts.
+        // The processes of the group that held the pipes have ended. A process that left the group
+        // may still hold them: then the output up to now is returned.
         let rest = |pipe: &Pipe| {
             let _ = pipe.wait(REST);
             pipe.take()
@@ -121,16 +121,16 @@ pub(super) fn run(
     })
 }
 
-/// What comes out of a pipe, read in a thread.
+/// The output of a pipe, read in a thread.
 struct Pipe {
-    /// What came up to now.
+    /// Bytes that were read up to now.
     bytes: Arc<Mutex<Vec<u8>>>,
-    /// How it ended, once.
+    /// Receives the outcome once, when the pipe ends.
     end: Receiver<io::Result<()>>,
 }
 
 impl Pipe {
-    /// Waits for the end of the pipe, or for the limit; none if neither came.
+    /// Waits for the end of the pipe, or of the output up to the limit; `None` after `time`.
     fn wait(&self, time: Duration) -> Option<io::Result<()>> {
         self.end.recv_timeout(time).ok()
     }
@@ -148,7 +148,7 @@ impl Pipe {
     }
 }
 
-/// Reads a pipe to its end in a thread; what is beyond `limit` is dropped.
+/// Reads a pipe to its end in a thread; bytes beyond `limit` are dropped.
 fn reader(pipe: Option<impl Read + Send + 'static>, limit: u64) -> Pipe {
     let (sender, end) = mpsc::channel();
     let bytes = Arc::new(Mutex::new(Vec::new()));
@@ -178,13 +178,13 @@ fn read_into(bytes: &Mutex<Vec<u8>>, pipe: &mut impl Read) -> io::Result<()> {
     }
 }
 
-/// A program and whatever it started; all of it is ended when this is dropped.
+/// A program and its descendants, which are killed when this is dropped.
 struct Group {
     child: Child,
 }
 
 impl Group {
-    /// Waits for the program; `None` if there is no time left.
+    /// Waits for the program; `None` after the time has run out.
     fn wait(&mut self, left: impl Fn() -> Duration) -> io::Result<Option<ExitStatus>> {
         loop {
             if let Some(status) = self.child.try_wait()? {
@@ -201,7 +201,7 @@ impl Group {
 impl Drop for Group {
     fn drop(&mut self) {
         if let Some(group) = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw) {
-            // It may be gone already.
+            // The group may have ended already.
             let _ = kill_process_group(group, Signal::KILL);
         }
         let _ = self.child.wait();
@@ -220,7 +220,7 @@ mod tests {
     const ENOUGH: Duration = Duration::from_secs(20);
 
     #[test]
-    fn a_program_answers_what_it_is_asked() {
+    fn run_returns_the_answer_of_a_program() {
         assert_eq!(sh("cat", b"a question", ENOUGH).unwrap(), b"a question");
         let much = vec![b'x'; 1 << 20];
         assert_eq!(sh("cat", &much, ENOUGH).unwrap().len(), 1 << 20);
@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn a_program_that_is_late_is_ended_with_all_that_it_started() {
+    fn run_kills_a_late_program_and_its_children() {
         let dir = tempfile::tempdir().unwrap();
         let alive = dir.path().join("alive");
         let script = format!("(sleep 1; touch {}) & echo busy >&2; wait", alive.display());
@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_printed_before_a_failure_is_kept_up_to_the_limit() {
+    fn run_keeps_output_before_a_failure_up_to_the_limit() {
         let failed = sh("echo part; exit 3", b"", ENOUGH).unwrap_err();
         assert_eq!(failed.printed, b"part\n");
         let failed = sh("echo part; sleep 5", b"", Duration::from_millis(300)).unwrap_err();
@@ -268,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn a_program_sees_the_variables_that_it_is_given() {
+    fn run_passes_only_the_given_variables() {
         let argv = ["/usr/bin/env"].map(str::to_owned);
         let limits = Limits { time: ENOUGH, bytes: 1 << 10 };
         let env = BTreeMap::from([("A".to_owned(), "b c".to_owned())]);
@@ -276,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_answer_is_a_failure() {
+    fn run_reports_programs_that_do_not_answer() {
         for (script, expected) in [
             ("echo '{}'; echo why >&2; exit 3", "failed: exit status: 3 [why]"),
             ("kill -9 $$", "failed: signal: 9 (SIGKILL) []"),

@@ -1,5 +1,4 @@
-//! Whether git changes the bytes of a file in a clone, by the attributes of the repository
-//! (`spec/vault.md`, VAULT-64).
+//! Git attributes that change the bytes of a file in a clone (`spec/vault.md`, VAULT-64).
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -12,10 +11,10 @@ use super::ignored::as_pattern;
 #[derive(Clone, Debug, Default)]
 pub(super) struct Attributes(Option<Arc<Level>>);
 
-/// The attributes of one file.
+/// The attributes of one `.gitattributes` file.
 #[derive(Debug)]
 struct Level {
-    /// The length of its folder's path in the work tree, with the `/` after it.
+    /// Length of the path of its folder in the work tree, with the `/` after it.
     base: usize,
     text: Table<Text>,
     eol: Table<Eol>,
@@ -45,7 +44,7 @@ enum Eol {
 struct Effect {
     text: Option<Text>,
     eol: Option<Eol>,
-    /// Whether each of [`OTHERS`] has a value.
+    /// Value of each of [`OTHERS`], if the line has one: true if set.
     others: [Option<bool>; OTHERS.len()],
 }
 
@@ -108,7 +107,8 @@ impl Attributes {
         Self(Some(Arc::new(Level { base, text, eol, others, macros, above: self.clone() })))
     }
 
-    /// Whether a clone may have other bytes in a file whose lines end in LF. `over` has precedence.
+    /// Returns true if a clone may have other bytes in a file whose lines end in LF. The attributes
+    /// `over` have precedence.
     pub(super) fn may_convert(&self, over: &Self, path: &str) -> bool {
         let text = over.find(|level, path| level.text.value(path), path);
         let text = text.or_else(|| self.find(|level, path| level.text.value(path), path));
@@ -122,7 +122,7 @@ impl Attributes {
         text != Some(Text::Unset) && eol != Some(Eol::Lf) || (0..OTHERS.len()).any(is_set)
     }
 
-    /// Whether there are none.
+    /// Returns true if the list is empty.
     pub(super) fn is_empty(&self) -> bool {
         self.0.is_none()
     }
@@ -166,7 +166,8 @@ impl Effect {
     }
 }
 
-/// Which of [`OTHERS`] a word concerns, and whether it has a value then.
+/// Returns the index in [`OTHERS`] of the attribute that a word names, and whether the word
+/// sets it.
 fn other(word: &str) -> Option<(usize, bool)> {
     let name = word.trim_start_matches(['-', '!']).split('=').next()?;
     let is_set = !word.starts_with(['-', '!']);

@@ -4,32 +4,31 @@ use super::config::{Config, Governance, unknown_key, word};
 use super::setting::Setting;
 use crate::values::yaml::{self, Node, canonical_number};
 
-/// Days of half a year, for which accesses are kept at least.
+/// Half a year in days, which is the default retention of accesses.
 const HALF_A_YEAR: u64 = 184;
-/// More days than any vault will exist.
+/// Maximum retention in days.
 const MOST_DAYS: u64 = 36_500;
 
-/// What a configuration gets so that changes are recorded.
+/// Setting that a configuration gets so that changes are recorded.
 pub(crate) const RETENTION: Setting<'_> =
     Setting { outer: Some("audit"), key: "retention", word: "184d" };
 
-/// How accesses and changes are recorded.
+/// The settings for recording accesses and changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Audit {
-    /// Where accesses are recorded.
+    /// Place where accesses are recorded.
     pub accesses: Accesses,
-    /// Whether an access must be durable before the answer leaves; by the governance mode where the
-    /// configuration does not say.
+    /// Moment at which an access must be on disk. If `None`, the governance mode decides.
     pub durability: Option<Durability>,
-    /// How queries are recorded.
+    /// Form in which queries are recorded.
     pub queries: Queries,
-    /// For how many days accesses are kept at least.
+    /// Minimum number of days for which accesses are kept.
     pub retention: u64,
-    /// Whether checkpoints bind the change log.
+    /// True if checkpoints bind the change log.
     pub bind: bool,
 }
 
-/// Where accesses are recorded. Those in the vault are in the hands of more than their reader.
+/// The place where accesses are recorded. Other users can read and change those in the vault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Accesses {
     /// In the user's directory of state.
@@ -38,21 +37,21 @@ pub enum Accesses {
     Vault,
 }
 
-/// When an access must be on disk.
+/// The moment at which an access must be on disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Durability {
-    /// It is written before the answer leaves; where that fails, a warning says so.
+    /// The access is written before the answer leaves; a failure is only a warning.
     Async,
-    /// It is durable before the answer leaves; where that fails, there is no answer.
+    /// The access is durable before the answer leaves; after a failure, the answer is withheld.
     Sync,
 }
 
-/// How queries are recorded.
+/// The form in which queries are recorded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Queries {
-    /// As they are.
+    /// The text of the query.
     Full,
-    /// By their hash.
+    /// The hash of the query.
     Hash,
 }
 
@@ -71,7 +70,7 @@ impl Default for Audit {
 impl Audit {
     const KEYS: [&str; 5] = ["accesses", "durability", "queries", "retention", "bind"];
 
-    /// Reads the value of `audit`, with what to mend.
+    /// Parses the value of `audit`; returns it with warnings.
     pub(super) fn read(node: &Node) -> Result<(Self, Vec<yaml::Error>), yaml::Error> {
         let (mut audit, mut warnings) = (Self::default(), Vec::new());
         if node.entries().is_none() && !node.is_null() {
@@ -99,7 +98,7 @@ impl Audit {
         Ok((audit, warnings))
     }
 
-    /// What a configuration asks for, said or not.
+    /// Returns the settings of a configuration, with defaults for those that it omits.
     pub fn of(config: &Config) -> Self {
         let audit = config.audit.unwrap_or_default();
         let by_mode = match config.governance {
@@ -109,8 +108,8 @@ impl Audit {
         Self { durability: audit.durability.or(Some(by_mode)), ..audit }
     }
 
-    /// The stricter of two in every way: what is sealed holds, and a live configuration can only add
-    /// to it.
+    /// Combines two settings into the stricter ones. A live configuration can only add to the
+    /// sealed one.
     #[must_use]
     pub fn stricter(self, other: Self) -> Self {
         Self {
@@ -123,7 +122,7 @@ impl Audit {
     }
 }
 
-/// The number of days that a text such as `90d` says.
+/// Parses a number of days, such as `90d`.
 pub(crate) fn days(node: &Node) -> Result<u64, yaml::Error> {
     let days = node.text().and_then(|text| canonical_number(text.strip_suffix('d')?));
     days.filter(|days| (1..=MOST_DAYS).contains(days))

@@ -1,5 +1,5 @@
-//! What a clone of the repository lacks of a vault's record, or has in other bytes
-//! (`spec/vault.md`, VAULT-64). No program runs for it: the rules are read here.
+//! Files of a vault that a clone of the repository lacks or has with other bytes (`spec/vault.md`,
+//! VAULT-64). No program is run: the rules of git are read here.
 
 use std::collections::{HashMap, HashSet};
 
@@ -13,32 +13,32 @@ use crate::values::model::layout;
 
 /// Maximum number of rules that are reported.
 const MOST: usize = 20;
-/// Files of each history, whatever its document is named.
+/// Sample file names of a history, which do not depend on the name of its document.
 const STORED: [&str; 3] = [layout::HISTORY, "v1.md", "v2.diff"];
-/// The file of the repository's data that ignores files in this clone only.
+/// File in the data of the repository that ignores files in this clone only.
 const EXCLUDE: &str = "info/exclude";
-/// The file of the repository's data with attributes for this clone only.
+/// File in the data of the repository with attributes for this clone only.
 const ATTRIBUTES: &str = "info/attributes";
 
-/// Files that a clone lacks or has in other bytes.
+/// Files that a clone lacks or has with other bytes.
 #[derive(Debug, Default)]
 pub struct CloneFaults {
-    /// What git leaves out, by rule.
+    /// Files that git leaves out, one entry for each rule.
     pub hidden: Vec<Hidden>,
-    /// The first `.versions` folder whose line ends git may convert, and how many more there are.
+    /// First `.versions` folder whose line ends git may convert, and the number of others.
     pub converted: Option<(String, usize)>,
 }
 
 /// Files that a rule leaves out of git.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Hidden {
-    /// The first file or folder.
+    /// Path of the first file or folder.
     pub path: String,
-    /// The folder of ours that has it, `.versions` or `.context`, if it is one or in one.
+    /// Name of the folder `.versions` or `.context`, if the path is that folder or in it.
     pub folder: Option<&'static str>,
     /// Number of other files and folders.
     pub more: usize,
-    /// The rule.
+    /// Rule that leaves them out.
     pub rule: Rule,
 }
 
@@ -46,9 +46,9 @@ pub struct Hidden {
 type Left = (String, Rule);
 
 impl Vault {
-    /// Returns what a clone lacks of the record of some artifacts, of the log and of the governance
-    /// files, or has in other bytes. `excludes` is the file that the user configured for all
-    /// repositories: its name and its bytes.
+    /// Returns the files of the log, the governance files and the histories of `ids` that a clone
+    /// lacks or has with other bytes. `excludes` is the ignore file that the user configured for
+    /// all repositories: its name and its bytes.
     pub fn clone_faults<'i>(
         &self,
         ids: impl IntoIterator<Item = &'i DocumentId>,
@@ -63,7 +63,7 @@ impl Vault {
         look.attributes(layout::VERSIONS, "checkpoints.jsonl");
         for folder in [layout::AUDIT_DIR, layout::STAGING_DIR] {
             if self.files().exists(folder) {
-                // The name of a writer, as AUDIT-1 has it.
+                // The name of a writer in the form of AUDIT-1.
                 look.file(&format!("{folder}/{:032}.jsonl", 0));
             }
         }
@@ -72,23 +72,24 @@ impl Vault {
     }
 }
 
-/// One look at a vault.
+/// A search for the faults of a clone.
 struct Look<'v> {
     vault: &'v Vault,
     ignoring: Ignoring<'v>,
-    /// The rules in folders that were looked at, or what leaves the folder out.
+    /// Rules in the folders that were visited, or the rule that leaves the folder out.
     rules: HashMap<String, Result<Rules, Left>>,
     /// The `.versions` folders in which a history was checked.
     seen: HashSet<String>,
     attributes: HashMap<String, Attributes>,
-    /// The attributes above the vault, and those that have precedence.
+    /// Attributes above the vault.
     above: Attributes,
+    /// Attributes that have precedence over all others.
     over: Attributes,
     faults: CloneFaults,
 }
 
 impl<'v> Look<'v> {
-    /// `None` if the vault is not part of a git work tree.
+    /// Begins a search; `None` if the vault is not part of a git work tree.
     fn new(vault: &'v Vault, excludes: Option<&(String, Vec<u8>)>) -> Option<Self> {
         let (top, data) = outside::work_tree(vault.root())?;
         let data = outside::common(&data);
@@ -107,7 +108,7 @@ impl<'v> Look<'v> {
         let files = Files::open(top).ok()?;
         let prefix = ignoring.prefix();
         for (at, _) in prefix.match_indices('/') {
-            // Each folder above the vault, the top first.
+            // Each folder above the vault, from the top.
             let folder = prefix[..at].rfind('/').map_or("", |end| &prefix[..=end]);
             let path = format!("{folder}{}", layout::GITATTRIBUTES);
             if let Ok(Some(text)) = files.read_optional(&path, LIMIT) {
@@ -134,7 +135,8 @@ impl<'v> Look<'v> {
         found.into_iter().for_each(|left| self.report(left));
     }
 
-    /// The history in this folder, and of the first one in a `.versions` folder its files.
+    /// Checks the folder of a history. For the first history of a `.versions` folder, checks its
+    /// files too.
     fn history(&mut self, dir: &str) {
         let folder = folder_of(dir);
         let is_first = !self.seen.contains(folder);
@@ -161,7 +163,7 @@ impl<'v> Look<'v> {
         }
     }
 
-    /// The rules in a folder, or what leaves it out.
+    /// Returns the rules in a folder, or the rule that leaves the folder out.
     fn rules_of(&mut self, folder: &str) -> Result<Rules, Left> {
         if let Some(known) = self.rules.get(folder) {
             return known.clone();
@@ -179,7 +181,8 @@ impl<'v> Look<'v> {
         found
     }
 
-    /// Looks whether git may convert line ends in a `.versions` folder, by one of its files.
+    /// Checks if git may convert line ends in a `.versions` folder, with one of its files as
+    /// a sample.
     fn attributes(&mut self, folder: &str, sample: &str) {
         let own = format!("{folder}/{}", layout::GITATTRIBUTES);
         let own = self.vault.files().read_optional(&own, LIMIT).ok().flatten();
@@ -232,7 +235,7 @@ impl<'v> Look<'v> {
     }
 }
 
-/// The folder of a path; empty for the root.
+/// Returns the folder of a path; empty for the root.
 fn folder_of(path: &str) -> &str {
     path.rsplit_once('/').map_or("", |(folder, _)| folder)
 }

@@ -1,6 +1,6 @@
-//! `.context/config.yaml`: what a vault says about itself (`spec/vault.md`, section 12).
+//! `.context/config.yaml`: the configuration of a vault (`spec/vault.md`, section 12).
 //!
-//! Unknown keys are kept (the file is never rewritten) and warned about. Nothing in it makes
+//! Unknown keys are kept, because the file is never rewritten, and cause a warning. No key makes
 //! `ctx` run a program or open a connection.
 
 use globset::{Glob, GlobSet, GlobSetBuilder};
@@ -19,7 +19,7 @@ use super::site::SiteLinks;
 use super::staging::Staging;
 
 words! {
-    /// Where documents lie.
+    /// The layout: where documents are in the vault.
     pub enum Layout {
         /// `nodes/**`, `sources/**` and root files with frontmatter.
         Structured = "structured",
@@ -28,17 +28,17 @@ words! {
     }
 }
 
-/// Whether publishing writes into the frontmatter of live files.
+/// The effect of publishing on the frontmatter of live files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum FrontmatterMode {
-    /// It sets and inserts fields.
+    /// Publishing sets and inserts fields.
     #[default]
     Managed,
-    /// Live files stay as they are.
+    /// Publishing does not change live files.
     Untouched,
 }
 
-/// Whether publication needs a reviewer.
+/// The governance mode: who can publish.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Governance {
     /// Authors publish their own documents.
@@ -49,23 +49,23 @@ pub enum Governance {
 }
 
 words! {
-    /// Which form the checkpoint log of a new vault has.
+    /// The form of the checkpoint log of a new vault.
     pub enum LogForm {
-        /// `.versions/context_history.yaml`, whole maps.
+        /// `.versions/context_history.yaml`, with the complete maps of each checkpoint.
         Full = "full",
-        /// `.versions/checkpoints.jsonl`, what changed.
+        /// `.versions/checkpoints.jsonl`, with the changes of each checkpoint.
         Delta = "delta",
     }
 }
 
 impl LogForm {
-    /// Whether the reference implementation reads and writes it too: such a log may hold what only
-    /// that leaves, as an id that is dropped from the maps and taken up again.
+    /// Returns true if the reference implementation reads and writes this form too. Only such a log
+    /// may contain an id that is dropped from the maps and added again.
     pub fn is_shared(self) -> bool {
         self == Self::Full
     }
 
-    /// The other one.
+    /// Returns the other form.
     #[must_use]
     pub fn other(self) -> Self {
         match self {
@@ -75,28 +75,28 @@ impl LogForm {
     }
 }
 
-/// A server that source nodes fetch from. Named here, never connected to.
+/// A server that source nodes fetch from. `ctx` never connects to it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Server {
-    /// Its name in source nodes.
+    /// Name of the server in source nodes.
     pub name: String,
-    /// Where it is, if it says so.
+    /// Address of the server, if configured.
     pub url: Option<String>,
-    /// The protocol, if it is a known one.
+    /// Protocol, if it is a known one.
     pub transport: Option<Transport>,
 }
 
-/// When derived files are written, and which.
+/// The settings for writing derived files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Index {
-    /// The most documents with which a publication writes them; with 0 none does.
+    /// Maximum number of documents for which a publication writes derived files; 0 turns this off.
     pub auto: u64,
-    /// Whether each folder has its own list.
+    /// True if each folder has a list of its own.
     pub folders: bool,
 }
 
 impl Index {
-    /// Whether a publication writes derived files with so many documents.
+    /// Returns true if a publication with this number of documents writes derived files.
     pub fn is_automatic(self, documents: usize) -> bool {
         self.auto > 0 && documents as u64 <= self.auto
     }
@@ -111,47 +111,47 @@ impl Default for Index {
 /// The configuration of a vault.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// The vault's name.
+    /// Name of the vault.
     pub name: Option<String>,
-    /// What the vault is about.
+    /// Description of the vault.
     pub description: Option<String>,
-    /// Recorded layout; where absent it depends on whether `nodes/` exists.
+    /// Configured layout; if `None`, it depends on whether `nodes/` exists.
     pub layout: Option<Layout>,
-    /// Paths that are no documents.
+    /// Paths that are not documents.
     pub exclude: GlobSet,
-    /// Whether the root's `README.md` is a document.
+    /// True if the root's `README.md` is a document.
     pub readme: bool,
-    /// Whether publishing writes into the frontmatter of live files.
+    /// Effect of publishing on the frontmatter of live files.
     pub frontmatter: FrontmatterMode,
-    /// Documents in which hidden text is no finding.
+    /// Documents in which hidden text is not reported.
     pub hidden_text_exclude: GlobSet,
-    /// The governance mode.
+    /// Governance mode.
     pub governance: Governance,
-    /// How publication is reviewed in a governed vault, and who may read.
+    /// Rules of review in a governed vault, and who may read.
     pub review: Review,
-    /// Every how many versions a full text is stored, where a history does not say.
+    /// Number of versions from one keyframe to the next, if a history does not record one.
     pub keyframe_interval: u64,
-    /// The recorded form of the log; an existing log file decides.
+    /// Configured form of the log; the file of an existing log has precedence.
     pub checkpoint_log: Option<LogForm>,
-    /// The servers that source nodes may use.
+    /// Servers that source nodes may use.
     pub servers: Vec<Server>,
-    /// When derived files are written, and which.
+    /// Settings for writing derived files.
     pub index: Index,
-    /// Where links from the root of a site lead.
+    /// Folders of the vault that links from the root of a web site lead to.
     pub links: SiteLinks,
-    /// How accesses and changes are recorded; none where changes are not.
+    /// Settings for recording accesses and changes; `None` if changes are not recorded.
     pub audit: Option<Audit>,
-    /// Whether results of sources are kept.
+    /// Settings for keeping results of sources.
     pub staging: Staging,
-    /// The vaults that URIs can name.
+    /// Vaults that URIs can name.
     pub authorities: Authorities,
-    /// Whether `search` asks for something that only the user may choose.
+    /// True if `search` names a back-end that only the user may choose.
     pub search_ignored: bool,
-    /// What to mend, with line and column.
+    /// Warnings, with line and column.
     pub warnings: Vec<yaml::Error>,
-    /// A `review` in the form of the reference implementation, which has no meaning here; only in
-    /// an ungoverned configuration. It makes the configuration unusable but for the vaults of
-    /// REV-29.
+    /// Error for a `review` in the form of the reference implementation, which is not applied; only
+    /// in an ungoverned configuration. It makes the configuration unusable, except for the vaults
+    /// of REV-29.
     pub(crate) foreign_review: Option<yaml::Error>,
 }
 
@@ -182,10 +182,10 @@ impl Default for Config {
     }
 }
 
-/// Every tenth version is a keyframe (paper, section 7.2).
+/// Default distance of keyframes: every tenth version (paper, section 7.2).
 pub const DEFAULT_KEYFRAME_INTERVAL: u64 = 10;
 
-/// What is said of a `review` that is not a mapping.
+/// Message about a `review` that is not a mapping.
 const FOREIGN_REVIEW: &str = "a `review` of the reference implementation is not applied; delete the \
                               line, or run `ctx govern on` for reviews by ctx";
 
@@ -217,29 +217,29 @@ const KEYS: [&str; 24] = [
 ];
 
 impl Config {
-    /// Whether it says that the vault is governed.
+    /// Returns true if the configuration makes the vault governed.
     pub(crate) fn is_governed(&self) -> bool {
         self.governance == Governance::Governed
     }
 
-    /// Whether it says that only stewards read (REV-21).
+    /// Returns true if only stewards may read (REV-21).
     pub(crate) fn is_limited(&self) -> bool {
         self.is_governed() && self.review.reads == Reads::Stewards
     }
 
-    /// Whether checkpoints bind the change log of who makes them (AUDIT-25): it says what else they
-    /// bind (STAGE-21).
+    /// Returns true if a checkpoint binds the change log of its maker (AUDIT-25). That log names
+    /// the other chains that checkpoints bind (STAGE-21).
     pub(crate) fn binds_changes(&self) -> bool {
         self.staging.bind || self.audit.is_some_and(|audit| audit.bind)
     }
 
-    /// Reads a configuration.
+    /// Parses a configuration.
     ///
-    /// A foreign `review` is no error here: a process that puts a live configuration into force asks
-    /// for `foreign_review`, as [`super::Vault`] does.
+    /// A foreign `review` is not an error here: a caller that applies a live configuration checks
+    /// `foreign_review`, as [`super::Vault`] does.
     ///
     /// # Errors
-    /// The first place where it is not YAML, or a known key has a value that cannot be meant; or it
+    /// The first place where the text is not YAML, or a known key has an invalid value; or the text
     /// has more than 64 KiB.
     pub fn parse(text: &str) -> Result<Self, yaml::Error> {
         if text.len() > limit::FRONTMATTER {
@@ -335,7 +335,7 @@ impl Config {
         }
     }
 
-    /// Warns of a name that readers cannot tell from another one.
+    /// Adds a warning if a name has invisible characters.
     fn invisible(&mut self, key: &str, name: &Node) {
         if let Some(found) = name.text().and_then(Invisible::first_in_name) {
             let message = format!("the name in `{key}` has the invisible {found}");
@@ -404,7 +404,7 @@ fn server(name: &Node, node: &Node) -> Option<Server> {
     })
 }
 
-/// Whether a request for a search back-end is one that a vault may have.
+/// Returns true if a vault may configure this search back-end.
 fn is_builtin(search: &Node) -> bool {
     let allowed = |(key, value): &(Node, Node)| {
         key.text() == Some("backend") && value.text() == Some("builtin")
@@ -445,7 +445,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn known_keys_are_read_and_unknown_ones_named() {
+    fn config_reads_known_keys_and_reports_unknown_ones() {
         let config = Config::parse(
             "version: 1\nname: X\nlayout: obsidian\nexclude: ['drafts/**']\nversions:\n  \
              keyframe_interval: 5\n  checkpoint_log: full\ngovernence: governed\n",
@@ -483,7 +483,7 @@ mod tests {
     }
 
     #[test]
-    fn foreign_review_is_kept_apart_unless_the_configuration_protects() {
+    fn config_accepts_a_foreign_review_unless_a_setting_protects() {
         for value in ["'on'", "off", "[a]", "true"] {
             let text = format!("name: x\nreview: {value}\n");
             let why = Config::parse(&text).unwrap().foreign_review.unwrap();
@@ -500,7 +500,7 @@ mod tests {
     }
 
     #[test]
-    fn values_that_cannot_be_meant_are_refused() {
+    fn config_refuses_invalid_values() {
         for (text, expected) in [
             ("version: 2\n", "line 1, column 10: this program reads configuration version 1"),
             ("layout: flat\n", "line 1, column 9: expected `structured` or `obsidian`"),

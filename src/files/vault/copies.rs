@@ -1,5 +1,5 @@
-//! Copies that programs write beside a document: sync programs where two machines changed a file,
-//! git's merge tools, and people (`spec/document.md`, DOC-41 and DOC-42).
+//! Copies that programs or people write next to a document: sync programs after a conflict of two
+//! machines, git's merge tools, and editors (`spec/document.md`, DOC-41 and DOC-42).
 
 use std::collections::HashMap;
 use std::fmt;
@@ -10,8 +10,8 @@ use regex::Regex;
 use super::Vault;
 use crate::values::model::id::DocumentId;
 
-/// Names that are only given to a copy: the text is one, whatever it says. The first group is the name
-/// of the original.
+/// Patterns of names that only copies have: the text is a copy, whatever its content. The first
+/// group is the name of the original.
 const NAMES: &[(&str, &str)] = &[
     ("Syncthing", r"^(.+)\.sync-conflict-\d{8}-\d{6}(-[A-Z0-9]{7})?$"),
     // Dropbox, Nextcloud, ownCloud, Box, Obsidian Sync and others, in the languages of their users.
@@ -38,15 +38,15 @@ const NAMES: &[(&str, &str)] = &[
     ("an editor", r"^[~.]*~\$?(.+)$"),
 ];
 
-/// Names that git's merge tools give with the number of their process: the text is a copy if another file
-/// of the set is there, or if it is nearly that of the original.
+/// Pattern of names that git's merge tools use, with the number of their process. The text is a
+/// copy if another file of the set exists, or if it is nearly that of the original.
 const MERGED: &str = r"^(.+)_(BACKUP|BASE|LOCAL|REMOTE|MERGED)(_\d+(?:_\d+)?)$";
 
-/// The words of these names.
+/// Words of these names.
 const SET: [&str; 5] = ["BACKUP", "BASE", "LOCAL", "REMOTE", "MERGED"];
 
-/// Names that people give, too: the text is a copy only if it is nearly that of the original. The
-/// number is how many of a hundred words are the same.
+/// Patterns of names that people use too: the text is a copy only if it is nearly that of the
+/// original. The number is the minimum percentage of common words.
 const LIKELY: &[(usize, &str)] = &[
     (75, r"^(.+) \d{1,2}$"),
     (75, r"^(.+?)( ?\(\d{1,2}\)|( -)? \(?(?i:copy|kopie|copie|copia|cópia)( ?\(?\d{1,2}\)?)?\)?)$"),
@@ -54,7 +54,7 @@ const LIKELY: &[(usize, &str)] = &[
         75,
         r"^(.+?)[ ._-](?i:conflict|copy|kopie|copie|copia|backup|bak|old|mine|theirs|remote|local|base|merged)\d*$",
     ),
-    // The name of a computer may have hyphens, and that of a document.
+    // The name of a computer may contain hyphens, and so may that of a document.
     (90, r"^(.+?)-[A-Za-z][A-Za-z0-9-]{1,30}$"),
     (90, r"^(.+)-[A-Za-z][A-Za-z0-9-]{1,30}$"),
 ];
@@ -75,9 +75,9 @@ static SHAPES: LazyLock<Vec<(usize, Regex)>> = LazyLock::new(|| {
 /// A copy that a program wrote.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Copied {
-    /// The path of the original.
+    /// Path of the original.
     pub original: String,
-    /// The program, as far as the name says it.
+    /// Program that wrote the copy, as far as its name shows.
     pub program: &'static str,
 }
 
@@ -94,8 +94,8 @@ fn parts(path: &str) -> Option<(&str, &str, &str)> {
     Some((&path[..from], &path[from..dot], &path[dot..]))
 }
 
-/// Returns what a file is a copy of, by its name; `None` if that is not clear, or if the original is
-/// not next to it and has no history.
+/// Returns the original that a file is a copy of, by its name; `None` if that is not clear, or if
+/// the original neither is next to it nor has a history.
 pub(crate) fn copied(vault: &Vault, path: &str) -> Option<Copied> {
     let (folder, name, ending) = parts(path)?;
     let found = |(program, pattern): &(&'static str, Regex)| {
@@ -105,7 +105,7 @@ pub(crate) fn copied(vault: &Vault, path: &str) -> Option<Copied> {
     PATTERNS.iter().find_map(found).or_else(|| merged(vault, path))
 }
 
-/// Returns true if a file, or the history of its artifact, is there: a sync program also renames the
+/// Returns true if a file or the history of its artifact exists: a sync program may also rename the
 /// file of a published document.
 fn is_original(vault: &Vault, path: &str) -> bool {
     let of_document = DocumentId::of_document_file(path);
@@ -114,7 +114,7 @@ fn is_original(vault: &Vault, path: &str) -> bool {
     vault.files().is_file(path) || id.is_ok_and(has_history)
 }
 
-/// Returns what a file is a copy of that a merge tool wrote.
+/// Returns the original of a file that a merge tool wrote.
 fn merged(vault: &Vault, path: &str) -> Option<Copied> {
     let (folder, name, ending) = parts(path)?;
     let (_, [of, own, number]) = SET_NAME.as_ref()?.captures(name)?.extract();
@@ -134,17 +134,17 @@ fn merged(vault: &Vault, path: &str) -> Option<Copied> {
     is_copy.then_some(Copied { original, program: "a merge tool" })
 }
 
-/// Maximum number of bytes of a text that is compared with another one.
+/// Maximum size of a text that is compared with another one.
 pub(crate) const COMPARED: u64 = 1 << 20;
 
-/// A text without its frontmatter.
+/// Returns a text without its frontmatter.
 fn body(text: &str) -> &str {
     let fields = text.strip_prefix("---\n");
     fields.and_then(|rest| rest.split_once("\n---\n")).map_or(text, |(_, body)| body)
 }
 
-/// Returns the path of the file that a document may be a copy of, and how many of a hundred words
-/// must be the same; `None` if the name is not that of a copy, or if that file does not exist.
+/// Returns the path of the file that a document may be a copy of, and the minimum percentage of
+/// common words; `None` if the name is not that of a copy, or if that file does not exist.
 pub(crate) fn likely_original(vault: &Vault, path: &str) -> Option<(String, usize)> {
     let (folder, name, ending) = parts(path)?;
     let found = |(least, pattern): &(usize, Regex)| {
@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn names_that_people_give_too_are_likely_copies() {
+    fn names_that_people_also_use_are_only_likely_copies() {
         let of = |name: &str| {
             let mut found = SHAPES.iter().filter_map(|(_, shape)| shape.captures(name));
             found.next().and_then(|found| Some(found.get(1)?.as_str().to_owned()))

@@ -1,7 +1,7 @@
-//! The operations that change a disk, each stated once. A caller that opens a vault may have each
-//! of them asked about before it is made: tests let the n-th one fail, tear a write, or stop
-//! everything from there on, as a kill would, and record what a power cut could have left
-//! (`spec/transactions.md`).
+//! The operations that change a disk. A caller that opens a vault can pass an observer that is
+//! asked before each of them. Tests use one to let the n-th operation fail, to tear a write, to
+//! stop everything from there on like a kill, and to record what a power cut could
+//! leave (`spec/transactions.md`).
 
 use std::fmt::Debug;
 use std::fs::File;
@@ -13,81 +13,81 @@ use std::sync::Arc;
 use rustix::fs::{AtFlags, Mode, OFlags, RenameFlags};
 use rustix::io::Errno;
 
-/// A change of the disk that is about to be made. Paths are those of the vault, or absolute.
+/// A change of the disk that is about to be made. Paths are relative to the vault, or absolute.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change<'c> {
-    /// A folder is made.
+    /// A folder is created.
     MakeFolder {
-        /// Its path.
+        /// Path of the folder.
         path: &'c str,
     },
-    /// A file with nothing in it is made.
+    /// An empty file is created.
     Create {
-        /// Its path.
+        /// Path of the file.
         path: &'c str,
     },
-    /// Bytes are written from a place in a file to its end.
+    /// Bytes are written from a position in a file to its end.
     Write {
-        /// Its path.
+        /// Path of the file.
         path: &'c str,
-        /// How many bytes come before.
+        /// Position of the first byte.
         at: u64,
-        /// What is written.
+        /// Bytes that are written.
         bytes: &'c [u8],
     },
-    /// A file is cut.
+    /// A file is truncated.
     Truncate {
-        /// Its path.
+        /// Path of the file.
         path: &'c str,
-        /// Its length afterwards.
+        /// Length afterwards.
         length: u64,
     },
-    /// A file gets another name.
+    /// A file is renamed.
     Rename {
-        /// Its name before.
+        /// Name before.
         from: &'c str,
-        /// Its name afterwards; a file that has it goes, unless the writer demands that there be
-        /// none.
+        /// Name afterwards. A file with this name is replaced, unless the writer demands that
+        /// none exists.
         to: &'c str,
     },
     /// Two files exchange their names.
     Exchange {
-        /// One name.
+        /// Name of one file.
         from: &'c str,
-        /// The other.
+        /// Name of the other file.
         to: &'c str,
     },
-    /// A file, or an empty folder, goes.
+    /// A file or an empty folder is removed.
     Remove {
-        /// Its path.
+        /// Path of the file or folder.
         path: &'c str,
     },
     /// The bytes of a file, or the names in a folder, are made durable.
     Sync {
-        /// Its path.
+        /// Path of the file or folder.
         path: &'c str,
     },
     /// Everything that was written on the file system is made durable.
     SyncAll,
 }
 
-/// What becomes of a change.
+/// The answer of an observer to a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// It is made.
+    /// The change is made.
     Allow,
-    /// It is not made; the number of the system's error.
+    /// The change fails with this system error number.
     Refuse(i32),
-    /// Of a write, only so many bytes are made, and then there is this error.
+    /// Only this number of bytes of a write is written, and then it fails with this error.
     Tear(usize, i32),
 }
 
 /// An observer that is asked before each change.
 pub trait Overseer: Debug + Send + Sync {
-    /// What is to become of a change.
+    /// Decides about a change.
     fn judge(&self, change: &Change<'_>) -> Verdict;
 
-    /// Is told of each path in the vault that is opened, listed or looked at.
+    /// Receives each path in the vault that is opened, listed or inspected.
     fn looks(&self, _path: &str) {}
 }
 
@@ -96,19 +96,20 @@ pub trait Overseer: Debug + Send + Sync {
 pub struct Disk(Option<Arc<dyn Overseer>>);
 
 impl Disk {
-    /// A disk of which every change is asked about.
+    /// Makes a disk with an observer that is asked about every change.
     pub fn overseen(by: Arc<dyn Overseer>) -> Self {
         Self(Some(by))
     }
 
-    /// Tells the observer of a path that is about to be looked at.
+    /// Reports to the observer a path that is about to be inspected.
     pub(super) fn looks(&self, path: &str) {
         if let Some(overseer) = &self.0 {
             overseer.looks(path);
         }
     }
 
-    /// How many bytes of a write are made before it fails; none where all is well.
+    /// Returns the number of bytes of a write that are written before it fails; `None` if it does
+    /// not fail.
     fn ask(&self, change: &Change<'_>) -> Result<Option<(usize, Errno)>, Errno> {
         match self.0.as_ref().map_or(Verdict::Allow, |overseer| overseer.judge(change)) {
             Verdict::Allow => Ok(None),
@@ -122,7 +123,7 @@ impl Disk {
         rustix::fs::mkdirat(above, name, Mode::from_raw_mode(0o777))
     }
 
-    /// Makes a file that must not exist.
+    /// Creates a file that must not exist.
     pub(super) fn create(&self, place: &Place<'_>) -> Result<File, Errno> {
         self.ask(&Change::Create { path: place.path })?;
         let flags =
@@ -131,7 +132,7 @@ impl Disk {
             .map(File::from)
     }
 
-    /// Makes a file outside of any vault that only its owner may read, and that must not exist.
+    /// Creates a file outside of any vault, which must not exist and which only its owner may read.
     pub(crate) fn create_outside(&self, path: &Path) -> Result<File, Errno> {
         self.ask(&Change::Create { path: &path.to_string_lossy() })?;
         let flags =
@@ -139,7 +140,7 @@ impl Disk {
         rustix::fs::open(path, flags, Mode::from_raw_mode(0o600)).map(File::from)
     }
 
-    /// Writes from byte `at` of a file on, where the file stands, up to what is its end then.
+    /// Writes bytes at the current position of a file, byte `at`. The file ends after them.
     pub(crate) fn write(
         &self,
         mut file: &File,
@@ -161,27 +162,27 @@ impl Disk {
         rustix::fs::ftruncate(file, length)
     }
 
-    /// Gives a file another name, in the place of whatever has it.
+    /// Renames a file and replaces any file with the new name.
     pub(super) fn rename(&self, from: &Place<'_>, to: &Place<'_>) -> Result<(), Errno> {
         self.ask(&Change::Rename { from: from.path, to: to.path })?;
         rustix::fs::renameat(from.folder, from.name, to.folder, to.name)
     }
 
-    /// Lets two files exchange their names.
+    /// Exchanges the names of two files.
     pub(super) fn exchange(&self, from: &Place<'_>, to: &Place<'_>) -> Result<(), Errno> {
         self.ask(&Change::Exchange { from: from.path, to: to.path })?;
         let flags = RenameFlags::EXCHANGE;
         rustix::fs::renameat_with(from.folder, from.name, to.folder, to.name, flags)
     }
 
-    /// Gives a file outside of any vault another name.
+    /// Renames a file outside of any vault.
     pub(crate) fn rename_outside(&self, from: &Path, to: &Path) -> Result<(), Errno> {
         let (old, new) = (from.to_string_lossy(), to.to_string_lossy());
         self.ask(&Change::Rename { from: &old, to: &new })?;
         rustix::fs::rename(from, to)
     }
 
-    /// Cuts a file outside of any vault.
+    /// Truncates a file outside of any vault.
     pub(crate) fn truncate_outside(
         &self,
         file: impl AsFd,
@@ -197,12 +198,13 @@ impl Disk {
         rustix::fs::unlink(path)
     }
 
-    /// Gives a file a name that nothing has.
+    /// Renames a file; fails if the new name exists.
     pub(super) fn rename_new(&self, from: &Place<'_>, to: &Place<'_>) -> Result<(), Errno> {
         self.ask(&Change::Rename { from: from.path, to: to.path })?;
         let flags = RenameFlags::NOREPLACE;
         match rustix::fs::renameat_with(from.folder, from.name, to.folder, to.name, flags) {
-            // Not every file system can; a second name refuses an existing one just as well.
+            // Not every file system supports this; creating a hard link also fails if the
+            // name exists.
             Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => {
                 rustix::fs::linkat(from.folder, from.name, to.folder, to.name, AtFlags::empty())?;
                 rustix::fs::unlinkat(from.folder, from.name, AtFlags::empty())
@@ -233,7 +235,7 @@ impl Disk {
     }
 }
 
-/// A name in an opened folder, and the path of both.
+/// A name in an opened folder, and its path.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Place<'p> {
     pub(super) folder: &'p OwnedFd,

@@ -1,8 +1,8 @@
-//! Which first segments of a URI are vaults: `namespace`, `federation`, `registry` and `allow` of
-//! the configuration (paper, sections 6.4 and 6.5; `spec/vault.md`, section 12).
+//! Names of vaults at the start of a URI: `namespace`, `federation`, `registry` and `allow` of the
+//! configuration (paper, sections 6.4 and 6.5; `spec/vault.md`, section 12).
 //!
-//! A name is kept in lower case. It tells which vault is meant and nothing else: no connection is
-//! ever opened because of it.
+//! A name is kept in lower case. It only identifies a vault: no connection is ever opened because
+//! of it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,26 +11,26 @@ use crate::values::yaml::{self, Node};
 use super::config::{text_of, word};
 use crate::values::model::layout;
 
-/// The longest name of a vault in bytes.
+/// Maximum length of the name of a vault in bytes.
 const MAX_NAME: usize = 64;
 
-/// Names that mean something else at the start of a path.
+/// Names that have another meaning at the start of a path.
 pub(crate) const TAKEN: [&str; 5] =
     ["tag", "search", layout::NODES, layout::SOURCES, layout::PACKS];
 
-/// Whether URIs may name other vaults.
+/// The mode of naming other vaults in URIs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Federation {
     /// Every first segment is part of a path.
     #[default]
     Anonymous,
-    /// Every vault of the registry may be named.
+    /// URIs may name every vault of the registry.
     Federated,
-    /// Those that `allow` lists may be named.
+    /// URIs may name the vaults that `allow` lists.
     Scoped,
 }
 
-/// The vaults that a vault knows by name. Without federation there are none.
+/// The names of vaults in a configuration. An anonymous vault has none in force.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Authorities {
     federation: Federation,
@@ -39,43 +39,43 @@ pub struct Authorities {
     allowed: BTreeSet<String>,
 }
 
-/// Whose a name is.
+/// The vault that a name belongs to.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Owner {
     /// The vault that reads the URI.
     This,
     /// Another vault.
     Other {
-        /// Where the registry says it is.
+        /// Location in the registry.
         location: String,
-        /// Whether it may be used; in a scoped vault only what `allow` lists.
+        /// True if URIs may use it; in a scoped vault only the names in `allow`.
         allowed: bool,
     },
 }
 
 impl Federation {
-    /// Every mode with its word in the configuration.
+    /// All modes with their words in the configuration.
     const ALL: [(&'static str, Self); 3] =
         [("none", Self::Anonymous), ("federated", Self::Federated), ("scoped", Self::Scoped)];
 
-    /// The word in the configuration.
+    /// Returns the word in the configuration.
     pub fn as_str(self) -> &'static str {
         Self::ALL.iter().find(|(_, mode)| *mode == self).map_or("none", |(word, _)| word)
     }
 }
 
 impl Authorities {
-    /// Whether URIs may name other vaults.
+    /// Returns the mode of naming other vaults.
     pub fn federation(&self) -> Federation {
         self.federation
     }
 
-    /// The vault's own name, whether or not URIs may carry it.
+    /// Returns the vault's own name, even if URIs cannot use it.
     pub fn namespace(&self) -> Option<&str> {
         self.namespace.as_deref()
     }
 
-    /// Whose name this is, in any case; `None` for what is only the start of a path.
+    /// Returns the vault with a name, in any case; `None` if the text is only the start of a path.
     pub fn owner(&self, name: &str) -> Option<Owner> {
         if self.federation == Federation::Anonymous {
             return None;
@@ -89,12 +89,12 @@ impl Authorities {
         Some(Owner::Other { location, allowed })
     }
 
-    /// The vault's own name, if URIs may carry it.
+    /// Returns the vault's own name, if URIs can use it.
     pub fn own(&self) -> Option<&str> {
         self.namespace.as_deref().filter(|_| self.federation != Federation::Anonymous)
     }
 
-    /// Reads one of the four keys of the configuration.
+    /// Parses one of the four keys of the configuration.
     pub(super) fn read(&mut self, key: &str, value: &Node) -> Result<(), yaml::Error> {
         match key {
             "namespace" => self.namespace = Some(name(value)?),
@@ -110,7 +110,7 @@ impl Authorities {
                         return Err(location.error("expected the location of a vault"));
                     }
                     if self.registry.insert(name(key)?, place).is_some() {
-                        return Err(key.error("the name is there twice; case does not matter"));
+                        return Err(key.error("duplicate name; case does not matter"));
                     }
                 }
             }
@@ -122,7 +122,7 @@ impl Authorities {
         Ok(())
     }
 
-    /// What is odd about the four keys together.
+    /// Returns warnings about contradictions between the four keys.
     pub(super) fn warnings(&self, root: &Node) -> Vec<yaml::Error> {
         let mut found = Vec::new();
         let allow = root.get("allow");
@@ -135,7 +135,7 @@ impl Authorities {
         if let Some(node) = allow
             && self.federation != Federation::Scoped
         {
-            found.push(node.error("`allow` means something only with `federation: scoped`"));
+            found.push(node.error("`allow` has no effect without `federation: scoped`"));
         }
         if let (Some(name), Some(node)) = (&self.namespace, root.get("registry"))
             && self.registry.contains_key(name)
@@ -148,7 +148,7 @@ impl Authorities {
     }
 }
 
-/// The name of a vault: letters, digits, `-`, `_` and `.`, in lower case.
+/// Parses the name of a vault: letters, digits, `-`, `_` and `.`, in lower case.
 fn name(node: &Node) -> Result<String, yaml::Error> {
     let name = text_of(node)?.to_ascii_lowercase();
     let starts = name.starts_with(|c: char| c.is_ascii_alphanumeric());
@@ -158,7 +158,7 @@ fn name(node: &Node) -> Result<String, yaml::Error> {
         return Err(node.error(problem));
     }
     if TAKEN.contains(&name.as_str()) {
-        return Err(node.error(format!("`{name}/` begins paths, so no vault has this name")));
+        return Err(node.error(format!("`{name}/` begins paths, so a vault cannot have this name")));
     }
     Ok(name)
 }
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn without_federation_no_name_is_a_vault() {
+    fn anonymous_vaults_read_no_name_as_a_vault() {
         let all = "namespace: Me\nregistry: {acme: /a}\n";
         let anonymous = read(all).unwrap().authorities;
         assert_eq!((anonymous.owner("me"), anonymous.own()), (None, None));
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn a_scoped_vault_allows_what_it_lists() {
+    fn scoped_vaults_allow_only_listed_names() {
         let config = "federation: scoped\nregistry: {a: /a, B: /b}\nallow: [b]\n";
         let scoped = read(config).unwrap().authorities;
         let allowed = |name| match scoped.owner(name) {
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn names_that_cannot_work_are_refused_and_odd_ones_reported() {
+    fn federation_refuses_invalid_names_and_reports_odd_ones() {
         let errors: Vec<String> = [
             "namespace: a/b\n",
             "namespace: nodes\n",
@@ -209,10 +209,10 @@ mod tests {
         .collect();
         insta::assert_snapshot!(errors.join("\n"), @"
         line 1, column 12: expected the name of a vault: letters, digits, `-`, `_` and `.`, at most 64
-        line 1, column 12: `nodes/` begins paths, so no vault has this name
+        line 1, column 12: `nodes/` begins paths, so a vault cannot have this name
         line 1, column 11: expected lines of `name: location`
         line 1, column 15: expected the location of a vault
-        line 1, column 19: the name is there twice; case does not matter
+        line 1, column 19: duplicate name; case does not matter
         line 1, column 8: expected a list of names
         line 1, column 13: expected `none` or `federated` or `scoped`
         ");
@@ -220,7 +220,7 @@ mod tests {
         let odd: Vec<String> = odd.iter().map(ToString::to_string).collect();
         insta::assert_snapshot!(odd.join("\n"), @"
         line 3, column 9: `allow` names a vault that `registry` does not have
-        line 3, column 8: `allow` means something only with `federation: scoped`
+        line 3, column 8: `allow` has no effect without `federation: scoped`
         line 2, column 11: `registry` has the vault's own namespace, which means this vault
         ");
     }

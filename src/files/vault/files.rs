@@ -1,8 +1,8 @@
-//! How bytes are read from and written to a vault: the only place that opens its files.
+//! Access to the files of a vault: the only code that opens them.
 //!
-//! Every path is relative to the vault's root and resolved beneath it without following a
-//! symbolic link, so that no name in a vault reaches a file outside. Reads are bounded, and only
-//! regular files are read (a fifo would block for ever). How they are written is in `write`.
+//! Every path is relative to the vault's root and resolved beneath it without following symbolic
+//! links, so that no name in a vault reaches a file outside. Reads are bounded, and only regular
+//! files are read, because a fifo would block for ever. Writing is in `write`.
 
 use std::borrow::Cow;
 use std::fs::{File, Metadata};
@@ -20,27 +20,28 @@ use super::disk::Disk;
 use super::recased::Recased;
 use super::walk::Kind;
 
-/// A file operation that failed: what was tried, on which path of the vault.
+/// A file operation that failed, with the path in the vault.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum FileError {
-    /// The operating system refused.
+    /// The operating system refused the operation.
     #[error("cannot {action} `{}`: {source}", path.escape_debug())]
     Io {
-        /// The verb: `read`, `list`, `create`, `append to`, `replace`, `remove`, `sync`.
+        /// Verb of the operation: `read`, `list`, `create`, `append to`, `replace`,
+        /// `remove`, `sync`.
         action: &'static str,
         /// Path in the vault.
         path: String,
-        /// The system's reason.
+        /// Error of the system.
         #[source]
         source: io::Error,
     },
-    /// The file is larger than what is read of its kind.
+    /// The file exceeds the limit of its kind.
     #[error("`{}` is larger than {limit} bytes", path.escape_debug())]
     TooLarge {
         /// Path in the vault.
         path: String,
-        /// The limit in bytes.
+        /// Limit in bytes.
         limit: u64,
     },
     /// A folder, fifo, socket or device where a file was expected.
@@ -55,7 +56,7 @@ pub enum FileError {
         /// Path in the vault.
         path: String,
     },
-    /// The file no longer holds what was read before.
+    /// The content of the file is no longer what was read before.
     #[error("another process changed `{}` during the command", path.escape_debug())]
     Changed {
         /// Path in the vault.
@@ -64,12 +65,12 @@ pub enum FileError {
 }
 
 impl FileError {
-    /// Whether the file is simply not there.
+    /// Returns true if the file does not exist.
     pub fn is_not_found(&self) -> bool {
         matches!(self, Self::Io { source, .. } if source.kind() == io::ErrorKind::NotFound)
     }
 
-    /// Whether another process changed the file meanwhile, so that it is theirs.
+    /// Returns true if another process changed the file during the command.
     pub fn is_changed(&self) -> bool {
         matches!(self, Self::Changed { .. })
     }
@@ -91,36 +92,36 @@ impl FileError {
 pub struct Files {
     root: PathBuf,
     pub(super) dir: Arc<OwnedFd>,
-    /// The folder of local state, once something was written.
+    /// Folder of local state, opened at the first write.
     pub(super) local: Arc<OnceLock<OwnedFd>>,
-    /// Whether [`Files::sync`] waits for the disk.
+    /// True if [`Files::sync`] waits for the disk.
     pub(super) waits: bool,
-    /// What changes the disk.
+    /// Disk that makes the changes.
     pub(super) disk: Disk,
-    /// The live files whose names differ in case from the recorded ones.
+    /// Live files whose names differ in case from the recorded ones.
     pub(super) recased: Arc<Recased>,
 }
 
-/// What tells whether a file was touched: a process that writes to it, replaces it or sets its
-/// times changes one of these.
+/// The metadata of a file that changes when a process writes to it, replaces it or sets its times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stamp {
     device: u64,
     inode: u64,
-    /// Its length in bytes.
+    /// Length in bytes.
     pub length: u64,
     modified: (i64, i64),
     changed: (i64, i64),
 }
 
 impl Stamp {
-    /// That of a file at a path of the machine, whose links are followed; none where there is none.
+    /// Returns the stamp of a file at a path of the machine, after links are followed; `None` if
+    /// the file does not exist.
     #[cfg(feature = "mcp")]
     pub(crate) fn of(path: &Path) -> Option<Self> {
         path.metadata().ok().as_ref().map(Self::from)
     }
 
-    /// The later one of the times of modification and of change, in seconds and nanoseconds.
+    /// Returns the later of the times of modification and of change, in seconds and nanoseconds.
     pub(crate) fn touched(&self) -> (i64, i64) {
         self.modified.max(self.changed)
     }
@@ -138,20 +139,20 @@ impl From<&Metadata> for Stamp {
     }
 }
 
-/// A folder that was opened beneath the root: many questions about what is in it cost the way
-/// there once.
+/// A folder that was opened beneath the root, so that many look-ups in it resolve its path
+/// only once.
 #[derive(Debug)]
 pub(crate) struct OpenFolder(OwnedFd);
 
 impl OpenFolder {
-    /// What tells whether a file right in the folder was touched; `None` where there is no regular
-    /// file of this name. The file is not opened.
+    /// Returns the stamp of a file in the folder, without opening it; `None` if no regular file has
+    /// this name.
     pub(crate) fn stamp(&self, name: &str) -> Option<Stamp> {
         stamp_of(&self.0, name)
     }
 
-    /// The same for files in a folder that is in this one and is no link; `None` where one of them
-    /// is not there.
+    /// Returns the stamps of files in a subfolder that is not a link; `None` if one of them does
+    /// not exist.
     pub(crate) fn stamps_in<const N: usize>(
         &self,
         folder: &str,
@@ -209,24 +210,24 @@ impl Files {
         })
     }
 
-    /// The same files on a disk with an observer.
+    /// Returns these files on a disk with an observer.
     #[must_use]
     pub fn on(mut self, disk: Disk) -> Self {
         self.disk = disk;
         self
     }
 
-    /// What changes the disk.
+    /// Returns the disk that makes the changes.
     pub(crate) fn disk(&self) -> &Disk {
         &self.disk
     }
 
-    /// Leaves it to the system when what is written becomes durable.
+    /// Lets the system decide when written bytes become durable.
     pub(super) fn stop_waiting(&mut self) {
         self.waits = false;
     }
 
-    /// The canonical path of the root.
+    /// Returns the canonical path of the root.
     pub fn root(&self) -> &Path {
         &self.root
     }
@@ -234,15 +235,15 @@ impl Files {
     /// Reads a whole file of at most `limit` bytes.
     ///
     /// # Errors
-    /// See [`FileError`]; [`FileError::is_not_found`] tells an absent file.
+    /// See [`FileError`]; [`FileError::is_not_found`] recognizes a missing file.
     pub fn read(&self, path: &str, limit: u64) -> Result<Vec<u8>, FileError> {
         Ok(self.read_stamped(path, limit)?.0)
     }
 
-    /// Reads a whole file, and what told before whether it was touched.
+    /// Reads a whole file, with its stamp from before the read.
     ///
     /// # Errors
-    /// As [`Files::read`].
+    /// The errors of [`Files::read`].
     pub(crate) fn read_stamped(
         &self,
         path: &str,
@@ -251,7 +252,7 @@ impl Files {
         let (mut file, meta) = self.open_regular(path)?;
         let mut bytes = Vec::new();
         if meta.len() <= limit {
-            // Room for one byte more: a first read that leaves it empty has reached the end.
+            // One byte more than the length: if the first read leaves it free, the end was reached.
             let length = usize::try_from(meta.len()).unwrap_or(0);
             bytes.reserve_exact(length + 1);
             let first = rustix::io::read(&file, rustix::buffer::spare_capacity(&mut bytes))
@@ -270,29 +271,29 @@ impl Files {
         Ok((bytes, Stamp::from(&meta)))
     }
 
-    /// What tells whether a file was touched.
+    /// Returns the stamp of a file.
     ///
     /// # Errors
-    /// As [`Files::read`].
+    /// The errors of [`Files::read`].
     pub fn stamp(&self, path: &str) -> Result<Stamp, FileError> {
         Ok(Stamp::from(&self.open_regular(path)?.1))
     }
 
-    /// Opens a folder, the root by an empty path; `None` where there is none that can be reached
-    /// without following a link.
+    /// Opens a folder, the root with an empty path; `None` if it cannot be reached without
+    /// following a link.
     pub(crate) fn folder(&self, path: &str) -> Option<OpenFolder> {
         let path = if path.is_empty() { "." } else { path };
         self.disk.looks(path);
         open_beneath(&self.dir, path, DIRECTORY, Mode::empty()).ok().map(OpenFolder)
     }
 
-    /// Reads exactly `length` bytes of a file from a position on.
+    /// Reads exactly `length` bytes of a file from a position.
     ///
     /// # Errors
-    /// As [`Files::read`], and where the file is shorter.
+    /// The errors of [`Files::read`], and the file is shorter.
     pub fn read_at(&self, path: &str, at: u64, length: usize) -> Result<Vec<u8>, FileError> {
         let (file, meta) = self.open_regular(path)?;
-        // What is not there is not allocated.
+        // The length is checked before memory is allocated.
         if at.checked_add(length as u64).is_none_or(|end| end > meta.len()) {
             return Err(FileError::io("read", path)(io::ErrorKind::UnexpectedEof.into()));
         }
@@ -320,26 +321,26 @@ impl Files {
         Ok((file, meta))
     }
 
-    /// Opens a file of at most `limit` bytes that may be absent, for those who read it in pieces.
+    /// Opens a file of at most `limit` bytes, to be read in pieces; `None` if it does not exist.
     ///
     /// # Errors
-    /// As [`Files::read`], but an absent file is `None`.
+    /// The errors of [`Files::read`], except for a missing file.
     pub(crate) fn open_optional(&self, path: &str, limit: u64) -> Result<Option<File>, FileError> {
         match self.open_regular(path) {
             Ok((_, meta)) if meta.len() > limit => {
                 Err(FileError::TooLarge { path: path.to_owned(), limit })
             }
-            // One that grows meanwhile is read up to the limit.
+            // A file that grows meanwhile is read up to the limit.
             Ok((file, _)) => Ok(Some(file)),
             Err(e) if e.is_absent() => Ok(None),
             Err(e) => Err(e),
         }
     }
 
-    /// Reads a file that may be absent.
+    /// Reads a file; `None` if it does not exist.
     ///
     /// # Errors
-    /// As [`Files::read`], but an absent file is `None`.
+    /// The errors of [`Files::read`], except for a missing file.
     pub fn read_optional(&self, path: &str, limit: u64) -> Result<Option<Vec<u8>>, FileError> {
         match self.read(path, limit) {
             Ok(bytes) => Ok(Some(bytes)),
@@ -348,7 +349,7 @@ impl Files {
         }
     }
 
-    /// Whether anything, of whatever kind, has this name.
+    /// Returns true if a file, folder or other object has this name.
     pub fn exists(&self, path: &str) -> bool {
         self.stat(path).is_some()
     }
@@ -362,8 +363,8 @@ impl Files {
         }
     }
 
-    /// The path of the file that is the live file of `path`: this path, or one that differs in case
-    /// where nothing has exactly this path (VAULT-65).
+    /// Returns the path of the live file of `path`: this path, or one that differs in case if no
+    /// file has exactly this path (VAULT-65).
     pub(crate) fn spelled<'p>(&self, path: &'p str) -> Cow<'p, str> {
         self.disk.looks(path);
         match rustix::fs::statat(&self.dir, path, AtFlags::SYMLINK_NOFOLLOW) {
@@ -372,58 +373,58 @@ impl Files {
         }
     }
 
-    /// The device and the number of what has this name.
+    /// Returns the device and the inode number of the object with this name.
     pub(super) fn identity(&self, path: &str) -> Option<(u64, u64)> {
         let stat = self.stat(path)?;
         Some((stat.st_dev, stat.st_ino))
     }
 
-    /// Whether a file has no other name, as a hard link gives.
+    /// Returns true if a file has only one name, without hard links.
     pub(super) fn has_one_name(&self, path: &str) -> bool {
         self.stat(path).is_some_and(|stat| stat.st_nlink == 1)
     }
 
-    /// Whether two names are those of one file or folder.
+    /// Returns true if two names are those of the same file or folder.
     pub(super) fn is_same(&self, one: &str, other: &str) -> bool {
         let identity = self.identity(one);
         identity.is_some() && identity == self.identity(other)
     }
 
-    /// What has this name; `None` if nothing does.
+    /// Returns the kind of the object with this name; `None` if it does not exist.
     pub(super) fn kind(&self, path: &str) -> Option<Kind> {
         Some(kind_of(FileType::from_raw_mode(self.stat(path)?.st_mode)))
     }
 
-    /// Whether a regular file has this name.
+    /// Returns true if a regular file has this name.
     pub fn is_file(&self, path: &str) -> bool {
         self.stat(path).is_some_and(|stat| FileType::from_raw_mode(stat.st_mode).is_file())
     }
 
-    /// Whether a folder is at a path; a link to one is none.
+    /// Returns true if there is a folder at a path; false for a link to one.
     pub fn is_folder(&self, path: &str) -> bool {
         self.disk.looks(path);
         let stat = rustix::fs::statat(&self.dir, path, AtFlags::SYMLINK_NOFOLLOW);
         stat.is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode).is_dir())
     }
 
-    /// The names in a folder that are UTF-8, in no order.
+    /// Returns the names in a folder that are UTF-8, in no order.
     ///
     /// # Errors
-    /// There is no such folder, or it cannot be listed.
+    /// The folder does not exist, or it cannot be listed.
     pub fn names(&self, folder: &str) -> Result<Vec<String>, FileError> {
         self.listed(folder, |_, name, _| name.to_owned())
     }
 
-    /// The names in a folder that are UTF-8, each with its kind, in no order; the root has an empty
-    /// path.
+    /// Returns the names in a folder that are UTF-8, each with its kind, in no order; the root has
+    /// an empty path.
     ///
     /// # Errors
-    /// As [`Files::names`].
+    /// The errors of [`Files::names`].
     pub(super) fn entries(&self, folder: &str) -> Result<Vec<(String, Kind)>, FileError> {
         let folder = if folder.is_empty() { "." } else { folder };
         self.listed(folder, |fd, name, kind| {
             let kind = match kind {
-                // Not every file system says it in the folder.
+                // Not every file system returns the kind with the name.
                 FileType::Unknown => rustix::fs::statat(fd, name, AtFlags::SYMLINK_NOFOLLOW)
                     .map_or(FileType::Unknown, |stat| FileType::from_raw_mode(stat.st_mode)),
                 kind => kind,
@@ -452,12 +453,12 @@ impl Files {
 }
 
 impl FileError {
-    /// Whether nothing of that name exists, or can exist.
+    /// Returns true if no file of that name exists, or can exist.
     pub(crate) fn is_absent(&self) -> bool {
         self.is_not_found() || self.is_under_a_file()
     }
 
-    /// `a/b` where `a` is a file: nothing of that name can exist.
+    /// Returns true for `a/b` where `a` is a file: no file of that name can exist.
     fn is_under_a_file(&self) -> bool {
         matches!(self, Self::Io { source, .. } if source.kind() == io::ErrorKind::NotADirectory)
     }
@@ -472,7 +473,7 @@ fn kind_of(found: FileType) -> Kind {
     }
 }
 
-/// Opens a path beneath a folder without following any symbolic link on the way.
+/// Opens a path beneath a folder without following symbolic links.
 pub(super) fn open_beneath(
     dir: &OwnedFd,
     path: &str,
@@ -485,9 +486,9 @@ pub(super) fn open_beneath(
         let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
         loop {
             match rustix::fs::openat2(dir, path, flags, mode, resolve) {
-                // The kernel asks to try again when a rename ran beside the look-up.
+                // The kernel asks to try again after a rename during the look-up.
                 Err(Errno::AGAIN) => {}
-                // Older kernels and some sandboxes have no openat2.
+                // Older kernels and some sandboxes do not support openat2.
                 Err(Errno::NOSYS | Errno::PERM) => break,
                 other => return other,
             }
@@ -531,7 +532,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_tells_of_a_file_what_opening_it_tells() {
+    fn stamp_in_a_folder_equals_that_of_the_opened_file() {
         let (dir, files) = files();
         files.create_new("a/b/c", b"12345").unwrap();
         let stamp = files.stamp("a/b/c").unwrap();

@@ -1,5 +1,5 @@
-//! What git knows of a vault beyond the files that are checked out. It is asked only where a log is
-//! missing or lacks lines that this user wrote, or where a verifier misses a file.
+//! Facts from git about a vault that are not in the files that are checked out. Git is asked only
+//! if a log is missing or lacks lines that this user wrote, or if a verifier misses a file.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -8,28 +8,28 @@ use std::sync::Arc;
 use super::Vault;
 use crate::values::model::layout;
 
-/// Asks git something in the vault's folder; none where it refuses or cannot be run.
+/// Runs a git command in the vault's folder; `None` if git refuses or cannot be run.
 type Ask = dyn Fn(&[&str]) -> Option<Vec<u8>> + Send + Sync;
 
-/// The commits of the repository that holds a vault; nothing is known where no front end said whom
-/// to ask.
+/// The git commits of the repository with a vault. Without a function that runs git, nothing
+/// is known.
 #[derive(Clone, Default)]
 pub struct History(Option<Arc<Ask>>);
 
-/// How to get files back that git leaves out.
+/// Advice on how to restore files that a sparse checkout leaves out.
 pub(crate) const NOT_SPARSE: &str =
-    "nothing is lost: `git sparse-checkout disable` brings the files back";
+    "nothing is lost: `git sparse-checkout disable` restores the files";
 
-/// Which commits.
+/// A set of commits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Commits {
-    /// Those that what is checked out contains.
+    /// The commit that is checked out, and those before it.
     CheckedOut,
-    /// Every one that a ref or a reflog names, with those before it.
+    /// All commits that a ref or a reflog names, and those before them.
     Any,
 }
 
-/// No program that the repository names is run, and no commit is left out.
+// No program that the repository names is run, and no commit is left out.
 const LOG: [&str; 8] = [
     "log",
     "-m",
@@ -51,7 +51,7 @@ impl Commits {
 }
 
 impl History {
-    /// What this says.
+    /// Makes a history that runs git with a function.
     pub fn new(ask: impl Fn(&[&str]) -> Option<Vec<u8>> + Send + Sync + 'static) -> Self {
         Self(Some(Arc::new(ask)))
     }
@@ -61,14 +61,15 @@ impl History {
         Some(String::from_utf8_lossy(&said).into_owned())
     }
 
-    /// Whether there is a repository, and nothing was committed to it.
+    /// Returns true if there is a repository without any commit.
     pub fn is_unborn(&self) -> bool {
         let refs = self.ask(&["for-each-ref", "--count=1", "--format=%(objectname)"]);
         refs.is_some_and(|refs| refs.trim().is_empty())
             && self.ask(&["rev-parse", "-q", "--verify", "HEAD"]).is_none()
     }
 
-    /// The names of the files that commits changed, of those that some patterns match.
+    /// Returns the names of the files that commits changed, limited to files that match
+    /// some patterns.
     pub fn changed(&self, commits: Commits, patterns: &[String]) -> Option<String> {
         let rest = ["--format=", "--name-only"];
         let patterns = patterns.iter().map(String::as_str);
@@ -76,9 +77,9 @@ impl History {
         self.ask(&args.chain(["--"]).chain(patterns).collect::<Vec<_>>())
     }
 
-    /// The files that git leaves out of the working copy: those with skip-worktree in the index whose
-    /// blob the commit that is checked out has at the same path. A file that was removed and marked so
-    /// before it was committed is not one of them.
+    /// Returns the files that git leaves out of the working copy: those with skip-worktree in the
+    /// index whose blob is also in the commit that is checked out, at the same path. A file that
+    /// was removed and marked before it was committed is not one of them.
     pub fn left_out(&self) -> BTreeSet<String> {
         let staged = self.ask(&["ls-files", "-z", "-t", "--stage", "--", "."]);
         let entry = |line: &str| -> Option<(String, String)> {
@@ -112,8 +113,8 @@ impl History {
         set.is_some_and(|set| set.trim() == "true")
     }
 
-    /// Whether a commit has what an extended regular expression finds, in a file that a pattern
-    /// matches.
+    /// Returns true if a commit contains a match of an extended regular expression, in a file that
+    /// matches a pattern.
     pub fn has(&self, commits: Commits, pattern: &str, expression: &str) -> bool {
         let expression = format!("-S{expression}");
         let rest = ["-1", "--format=%H", "--pickaxe-regex", expression.as_str()];
@@ -123,34 +124,34 @@ impl History {
     }
 }
 
-/// The files of a vault that git leaves out of the working copy, and that are not there.
+/// The files of a vault that git leaves out of the working copy, and that do not exist there.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Gone(BTreeSet<String>);
 
 impl Gone {
-    /// Asks git.
+    /// Asks git for these files.
     pub(super) fn of(vault: &Vault) -> Self {
         let mut paths = vault.history().left_out();
         paths.retain(|path| !vault.files().exists(path));
         Self(paths)
     }
 
-    /// How many there are.
+    /// Returns the number of these files.
     pub(crate) fn count(&self) -> usize {
         self.0.len()
     }
 
-    /// The first one that is a file of the record: of a log, a history or staged contents.
+    /// Returns the first one that is a recorded file: of a log, a history or staged contents.
     pub(crate) fn first_of_record(&self) -> Option<&str> {
         self.0.iter().map(String::as_str).find(|path| layout::is_of_record(path))
     }
 
-    /// Whether a file is one of them.
+    /// Returns true if a file is one of them.
     pub(crate) fn has(&self, path: &str) -> bool {
         self.0.contains(path)
     }
 
-    /// Whether one of them is in a folder.
+    /// Returns true if one of them is in a folder.
     pub(crate) fn has_within(&self, folder: &str) -> bool {
         let folder = format!("{folder}/");
         self.0.range(folder.clone()..).next().is_some_and(|path| path.starts_with(&folder))

@@ -1,10 +1,10 @@
-//! Which files of a vault git ignores, by the `.gitignore` files of the repository that holds it
-//! (`spec/vault.md`, VAULT-57 and VAULT-58).
+//! Files of a vault that git ignores, by the `.gitignore` files of its repository (`spec/vault.md`,
+//! VAULT-57 and VAULT-58).
 //!
-//! Only files of that name count, from the top of the work tree down to the folder of a file: what
-//! a user configures for all repositories would give each machine another answer. The rules alone
-//! decide, not whether git tracks a file. A link, a file that is too large and what is no pattern
-//! give no rules, and are reported.
+//! Only files of that name are read, from the top of the work tree down to the folder of a file: a
+//! user's own configuration for all repositories would give different results on each machine. Only
+//! the rules decide, even if git tracks a file. A link, a file that is too large and a line that is
+//! not a pattern are ignored and reported.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -17,19 +17,19 @@ use super::Vault;
 use super::files::{FileError, Files};
 use super::outside;
 
-/// The name of a file with rules.
+/// Name of a file with rules.
 pub(crate) const NAME: &str = ".gitignore";
-/// The longest file with rules, in bytes.
+/// Maximum size of a file with rules, in bytes.
 pub(crate) const LIMIT: u64 = 64 << 10;
-/// The most bytes of such files that one walk reads.
+/// Maximum number of bytes of such files that one walk reads.
 const TOTAL: u64 = 1 << 20;
 
-/// A rule by which git ignores a file.
+/// A rule of git that ignores a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rule {
-    /// The file that has it, seen from the vault: `.gitignore`, `../.gitignore`.
+    /// File with the rule, relative to the vault: `.gitignore`, `../.gitignore`.
     pub file: String,
-    /// The rule.
+    /// Text of the rule.
     pub pattern: String,
 }
 
@@ -39,19 +39,19 @@ impl fmt::Display for Rule {
     }
 }
 
-/// The rules that hold in one folder: those of its `.gitignore` and of the folders above.
+/// The rules that apply in one folder: those of its `.gitignore` and of the folders above.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Rules(Option<Arc<Level>>);
 
 /// The rules of one file.
 #[derive(Debug)]
 struct Level {
-    /// The file, seen from the vault.
+    /// Path of the file, relative to the vault.
     file: String,
-    /// The length of its folder's path in the work tree, with the `/` after it.
+    /// Length of the path of its folder in the work tree, with the `/` after it.
     base: usize,
     rules: Gitignore,
-    /// The lines of patterns that the crate reads in another spelling.
+    /// Original lines of patterns that the crate needs in another spelling.
     lines: HashMap<String, String>,
     above: Rules,
 }
@@ -59,16 +59,17 @@ struct Level {
 /// The place of a vault in a git work tree.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct WorkTree {
-    /// The vault's folder seen from the top, with a `/` after it; empty at the top.
+    /// Path of the vault's folder relative to the top, with a `/` after it; empty at the top.
     prefix: String,
-    /// The rules of the folders above the vault.
+    /// Rules of the folders above the vault.
     above: Rules,
     /// Files with rules above the vault that cannot be used.
     unusable: Vec<String>,
 }
 
 impl Rules {
-    /// The rule by which a path in the work tree is ignored. The folders above it are not looked at.
+    /// Returns the rule that ignores a path in the work tree. The folders above the path are
+    /// not checked.
     fn matching(&self, path: &str, is_folder: bool) -> Option<Rule> {
         let mut next = self.0.as_deref();
         while let Some(level) = next {
@@ -85,7 +86,7 @@ impl Rules {
         None
     }
 
-    /// These rules with those of a file; none where its patterns cannot be used.
+    /// Returns these rules with those of a file; `None` if its patterns cannot be used.
     pub(super) fn with(&self, text: &[u8], file: String, base: usize) -> Option<Self> {
         let text = String::from_utf8_lossy(text);
         let mut builder = GitignoreBuilder::new("");
@@ -96,7 +97,7 @@ impl Rules {
             if pattern != line {
                 lines.insert(pattern.trim_end().to_owned(), line.trim_end().to_owned());
             }
-            // Git skips a line that is no pattern.
+            // Git skips a line that is not a pattern.
             let _ = builder.add_line(None, &pattern);
         }
         let rules = builder.build().ok()?;
@@ -105,8 +106,8 @@ impl Rules {
     }
 }
 
-/// A line as the crate has to read it to mean what it means to git: braces outside of a set are
-/// literal, and three asterisks or more are two.
+/// Rewrites a line so that the crate reads it as git does: braces outside of a set are literal, and
+/// three or more asterisks are two.
 pub(super) fn as_pattern(line: &str) -> String {
     let mut out = String::with_capacity(line.len());
     let mut chars = line.chars();
@@ -130,13 +131,14 @@ pub(super) fn as_pattern(line: &str) -> String {
 }
 
 impl WorkTree {
-    /// The place of a folder in the work tree that holds it; none outside of git, or where the rules
-    /// above ignore the folder itself, so that it is no part of the repository.
+    /// Returns the place of a folder in its work tree; `None` outside of git, or if the rules above
+    /// ignore the folder itself, which is then not part of the repository.
     fn of(root: &Path) -> Option<Self> {
         Self::beneath(root, Rules::default())
     }
 
-    /// The same, with rules that every `.gitignore` has precedence over.
+    /// Returns the place of a folder in its work tree, with rules over which every `.gitignore`
+    /// has precedence.
     fn beneath(root: &Path, first: Rules) -> Option<Self> {
         let (top, _) = outside::work_tree(root)?;
         let prefix = root.strip_prefix(top).ok()?.to_str()?;
@@ -144,7 +146,8 @@ impl WorkTree {
         Self::after(first, prefix, |path| files.read_optional(path, LIMIT))
     }
 
-    /// The place of a folder in a work tree. `read` gives a file that may be absent.
+    /// Returns the place of a folder in a work tree. `read` returns the content of a file, which
+    /// may not exist.
     pub(crate) fn new(
         prefix: &str,
         read: impl Fn(&str) -> Result<Option<Vec<u8>>, FileError>,
@@ -183,13 +186,13 @@ impl WorkTree {
     }
 }
 
-/// What git ignores, as one walk over a vault finds it out.
+/// The rules of git during one walk over a vault.
 pub(super) struct Ignoring<'v> {
     vault: &'v Vault,
     tree: Option<WorkTree>,
-    /// Bytes of files with rules that may yet be read.
+    /// Number of bytes of files with rules that may still be read.
     left: u64,
-    /// Files with rules that cannot be used, seen from the vault.
+    /// Files with rules that cannot be used, relative to the vault.
     pub(super) unusable: Vec<String>,
 }
 
@@ -203,23 +206,26 @@ impl<'v> Ignoring<'v> {
         Self { vault, tree, left: TOTAL, unusable: unusable.unwrap_or_default() }
     }
 
-    /// The same with rules that every `.gitignore` has precedence over; `None` outside of git.
+    /// Begins a walk with rules over which every `.gitignore` has precedence; `None` outside
+    /// of git.
     pub(super) fn beneath(vault: &'v Vault, first: Rules) -> Option<Self> {
         let tree = WorkTree::beneath(vault.root(), first)?;
         Some(Self { vault, tree: Some(tree), left: TOTAL, unusable: Vec::new() })
     }
 
-    /// The vault's folder seen from the top of the work tree, with a `/` after it; empty at the top.
+    /// Returns the path of the vault's folder relative to the top of the work tree, with a `/`
+    /// after it; empty at the top.
     pub(super) fn prefix(&self) -> &str {
         self.tree.as_ref().map_or("", |tree| &tree.prefix)
     }
 
-    /// The rules above the vault.
+    /// Returns the rules above the vault.
     pub(super) fn above(&self) -> Rules {
         self.tree.as_ref().map(|tree| tree.above.clone()).unwrap_or_default()
     }
 
-    /// The rules in a folder of the vault that has a file with rules; the root has an empty path.
+    /// Returns the rules in a folder of the vault that has a file with rules; the root has an
+    /// empty path.
     pub(super) fn enter(&mut self, above: &Rules, folder: &str) -> Rules {
         let Some(tree) = &self.tree else { return above.clone() };
         let within = match folder {
@@ -242,7 +248,7 @@ impl<'v> Ignoring<'v> {
         })
     }
 
-    /// The rule by which git ignores a path in the vault, if it does not ignore a folder above it.
+    /// Returns the rule that ignores a path in the vault, if no folder above it is ignored.
     pub(super) fn rule(&self, rules: &Rules, path: &str, is_folder: bool) -> Option<Rule> {
         let tree = self.tree.as_ref().filter(|_| rules.0.is_some())?;
         rules.matching(&format!("{}{path}", tree.prefix), is_folder)
@@ -250,14 +256,14 @@ impl<'v> Ignoring<'v> {
 }
 
 impl Vault {
-    /// The vault as part of this work tree, or of none, whatever repository holds its folder.
+    /// Returns the vault as part of this work tree, or of none, instead of the one of its folder.
     #[must_use]
     pub(crate) fn within(mut self, tree: Option<WorkTree>) -> Self {
         self.work_tree = Some(Arc::new(tree));
         self
     }
 
-    /// The rule by which git ignores a file of the vault, or a folder above it.
+    /// Returns the rule of git that ignores a file of the vault, or a folder above it.
     pub fn ignore_rule(&self, path: &str) -> Option<Rule> {
         let mut ignoring = Ignoring::new(self);
         let mut rules = ignoring.above();
@@ -284,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn patterns_are_those_of_git() {
+    fn ignore_patterns_match_as_in_git() {
         for (text, path, is_folder, expected) in [
             ("*.tmp.md", "a/b.tmp.md", false, true),
             ("/b.md", "a/b.md", false, false),
@@ -310,7 +316,7 @@ mod tests {
     }
 
     #[test]
-    fn the_nearest_file_decides() {
+    fn nearest_gitignore_decides() {
         let inner = rules("*.md\n").with(b"!a.md\n", "n/.gitignore".to_owned(), 2).unwrap();
         assert!(inner.matching("n/a.md", false).is_none());
         let rule = inner.matching("n/b.md", false).unwrap();
@@ -320,7 +326,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_that_the_rules_above_ignore_is_no_part_of_the_work_tree() {
+    fn ignored_folders_are_not_part_of_the_work_tree() {
         let read = |path: &str| Ok((path == NAME).then(|| b"/notes/\n*.tmp.md\n".to_vec()));
         assert!(WorkTree::new("notes/vault", read).is_none());
         let tree = WorkTree::new("docs/vault", read).unwrap();

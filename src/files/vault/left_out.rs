@@ -1,5 +1,6 @@
-//! What is left out, each with the reason: Markdown files that are not documents (`spec/vault.md`,
-//! VAULT-59), and what an event does not include (`spec/publish.md`, PUB-6).
+//! Files that are left out, each with the reason: Markdown files that are not documents
+//! (`spec/vault.md`, VAULT-59), and artifacts that an event does not include
+//! (`spec/publish.md`, PUB-6).
 
 use std::fmt;
 
@@ -16,114 +17,114 @@ use crate::values::model::layout::{self, limit};
 /// A file, or a folder with a `/` at its end, that is left out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LeftOut {
-    /// Its path in the vault; a name that is not UTF-8 has replacement characters.
+    /// Path in the vault; a name that is not UTF-8 has replacement characters.
     pub path: String,
-    /// Its id; `None` if it is not an artifact.
+    /// Id; `None` if the file is not an artifact.
     pub id: Option<DocumentId>,
-    /// Why it is left out.
+    /// Reason why it is left out.
     pub why: Reason,
 }
 
 impl LeftOut {
-    /// An artifact that an event does not include.
+    /// Makes the entry of an artifact that an event does not include.
     pub fn artifact(id: &DocumentId, why: Reason) -> Self {
         Self { path: id.live_path(), id: Some(id.clone()), why }
     }
 
-    /// A file that is not a document.
+    /// Makes the entry of a file that is not a document.
     pub fn file(path: String, why: Reason) -> Self {
         Self { path, id: None, why }
     }
 
-    /// The id, or the path if there is none.
+    /// Returns the id, or the path if the file is not an artifact.
     pub fn name(&self) -> &str {
         self.id.as_ref().map_or(&self.path, DocumentId::as_str)
     }
 
-    /// What to do about it.
+    /// Returns advice on how to include it.
     pub fn hint(&self) -> Option<Hint> {
         self.why.hint(self.id.as_ref()?)
     }
 }
 
-/// Why a file is not a document, or why an event does not include an artifact.
+/// The reason why a file is not a document, or why an event does not include an artifact.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reason {
-    /// A pattern of `exclude` matches it.
+    /// A pattern of `exclude` matches the path.
     Excluded,
-    /// Git ignores it.
+    /// Git ignores the file.
     GitIgnored(Rule),
-    /// A name on its path begins with `.`.
+    /// A name on the path begins with `.`.
     HiddenName,
-    /// Its name is that of another kind of file: `CLAUDE.md`, `INDEX.md`, `node_modules`.
+    /// The name is reserved for another kind of file: `CLAUDE.md`, `INDEX.md`, `node_modules`.
     Reserved,
-    /// It is the root's `README.md`, which the configuration does not make a document.
+    /// The file is the root's `README.md`, which the configuration does not make a document.
     Readme,
-    /// It is in the folder of Obsidian's templates.
+    /// The file is in the folder of Obsidian's templates.
     Template,
-    /// It is outside of `nodes/` and `sources/`.
+    /// The file is outside of `nodes/` and `sources/`.
     OutsideLayout,
-    /// It is a symbolic link with a name of Markdown.
+    /// A symbolic link has an ending of Markdown.
     Link,
-    /// It is a symbolic link to a folder.
+    /// A symbolic link leads to a folder.
     LinkedFolder,
-    /// It is a fifo, a socket or a device.
+    /// The path is a fifo, a socket or a device.
     NotAFile,
-    /// Its name is not UTF-8.
+    /// The name is not UTF-8.
     NameNotUtf8,
-    /// No id can have its name.
+    /// The name breaks a rule of ids.
     NameInvalid(IdError),
-    /// It is larger than a document may be.
+    /// The file exceeds the maximum size of a document.
     TooLarge,
     /// The folder is a vault of its own.
     NestedVault,
-    /// It is in the root of a structured vault and has no frontmatter.
+    /// The file is in the root of a structured vault and lacks frontmatter.
     NoFrontmatter,
-    /// A changed governance file that the command did not name.
+    /// A changed governance file was not named in the command.
     NotNamed,
-    /// A published document whose live file is missing.
+    /// The live file of a published document is missing.
     Missing,
-    /// Git leaves its file out of the working copy.
+    /// Git leaves the file out of the working copy.
     NotCheckedOut,
-    /// The live file says that it is a draft of the next version.
+    /// The live file is marked as a draft of the next version.
     Draft,
-    /// `status: draft` says that a document without a published version is a draft.
+    /// `status: draft` marks a document without a published version as a draft.
     NewDraft,
-    /// This field, such as `draft: true`, says that the live file is a draft.
+    /// This field, such as `draft: true`, marks the live file as a draft.
     MarkedDraft(String),
-    /// A copy that a program wrote beside the original, by its name.
+    /// The name is that of a copy that a program wrote next to the original.
     Copy(Copied),
-    /// A new file with the text of this document, whose file is missing.
+    /// A new file has the text of this document, whose file is missing.
     Renamed(DocumentId),
-    /// It is in a folder of drafts, `_drafts`.
+    /// The file is in a folder of drafts, `_drafts`.
     DraftsFolder,
-    /// It is in a folder of backups that Logseq makes.
+    /// The file is in a folder of backups that Logseq makes.
     Backup,
-    /// The live file says that its text is not for use.
+    /// A field of the live file marks its text as not for use.
     NotForUse {
-        /// The field and its word, as in `status: rejected`.
+        /// Field and its word, as in `status: rejected`.
         says: String,
-        /// Whether a version of the document is published.
+        /// True if a version of the document is published.
         is_published: bool,
     },
-    /// A filter of git stores these bytes in the place of the text.
+    /// A git filter stores these bytes in place of the text.
     Filtered(&'static Filtered),
-    /// The reference implementation erased its texts on purpose.
+    /// The reference implementation erased the texts on purpose.
     Erased,
-    /// A retired document, which only its name publishes again.
+    /// The document is retired. Only naming it publishes it again.
     Retired,
-    /// The document to retire is retired.
+    /// The document to retire is already retired.
     RetiredBefore,
-    /// The document to move was moved.
+    /// The document to move was already moved.
     MovedBefore,
-    /// The principal is not an editor of it.
+    /// The principal is not an editor of the document.
     NotEditor,
 }
 
 serialize_as_words!(Reason);
 
 impl Reason {
-    /// The word in reports.
+    /// Returns the word in reports.
     pub fn as_str(&self) -> &'static str {
         match self {
             Self::Excluded => "excluded",
@@ -163,7 +164,7 @@ impl Reason {
 }
 
 impl Reason {
-    /// What to do about an artifact that is left out.
+    /// Returns advice on how to include an artifact that is left out.
     pub(crate) fn hint(&self, id: &DocumentId) -> Option<Hint> {
         match self {
             Self::NotForUse { is_published: true, .. } => {
@@ -183,7 +184,7 @@ impl Reason {
         }
     }
 
-    /// Whether the file is a draft, and may be included with others.
+    /// Returns true if the file is a draft, which an option can include.
     pub(crate) fn is_draft(&self) -> bool {
         matches!(self, Self::Draft | Self::NewDraft | Self::MarkedDraft(_) | Self::DraftsFolder)
     }
@@ -196,7 +197,7 @@ impl fmt::Display for Reason {
             Self::GitIgnored(rule) => return write!(f, "git ignores it, by {rule}"),
             Self::HiddenName => "the name begins with a dot",
             Self::Reserved => "the name is reserved",
-            Self::Readme => "`readme: true` in the configuration makes it one",
+            Self::Readme => "`readme: true` in the configuration makes it a document",
             Self::Template => "in the folder of templates, .obsidian/templates.json",
             Self::OutsideLayout => "outside of nodes/ and sources/",
             Self::Link => "a symbolic link, which is not followed",
@@ -210,7 +211,7 @@ impl fmt::Display for Reason {
             Self::NoFrontmatter => "in the root, without frontmatter",
             Self::NotNamed => "it was not named; `--changed`, `--all` and its name publish it",
             Self::Missing => "its file is missing",
-            Self::NotCheckedOut => "git leaves its file out here, a sparse checkout",
+            Self::NotCheckedOut => "git leaves its file out of this sparse checkout",
             Self::Draft => "its live file is a draft",
             Self::NewDraft => "it says `status: draft`; name it to publish it",
             Self::MarkedDraft(says) => return write!(f, "it says `{says}`; name it to publish it"),
@@ -240,8 +241,8 @@ impl fmt::Display for Reason {
 }
 
 impl Vault {
-    /// The Markdown files that the walk over the documents leaves out, in byte order. A folder that
-    /// is left out as a whole stands for what is in it. Frontmatters are not read.
+    /// Returns the Markdown files that the walk over the documents leaves out, in byte order. A
+    /// folder that is left out has one entry for all of its files. Frontmatters are not read.
     pub fn left_out(&self) -> Vec<LeftOut> {
         let mut ignoring = Ignoring::new(self);
         let mut found = Vec::new();
@@ -285,7 +286,8 @@ impl Vault {
         found
     }
 
-    /// Files in the folder of packs that have the name of a pack and are not governance files.
+    /// Returns the files in the folder of packs that are named like a pack and are not
+    /// governance files.
     pub(crate) fn odd_packs(&self) -> Vec<LeftOut> {
         let names = self.files().names(layout::PACKS).unwrap_or_default();
         let names = names.iter().filter(|name| name.ends_with(".yml") && !name.starts_with('.'));
@@ -361,5 +363,5 @@ impl Vault {
     }
 }
 
-/// What is never Markdown of a user.
+/// Names that users never use for Markdown.
 const OURS: [&str; 3] = [".git", layout::VERSIONS, layout::CONTEXT_DIR];

@@ -1,7 +1,8 @@
-//! One writer at a time: an operating-system lock, which a dead holder cannot keep.
+//! The lock that allows one writer at a time: an operating-system lock, which ends with
+//! its process.
 //!
-//! It is had twice over: on a file that says who holds it, and on the vault's own folder, which
-//! users do not delete as they may the file.
+//! There are two locks: on a file that describes the holder, and on the vault's own folder, which
+//! users do not delete as they may delete the file.
 
 use std::fs::{File, TryLockError};
 use std::io::{self, Read as _, Write as _};
@@ -13,7 +14,7 @@ use std::time::{Duration, Instant};
 use super::files::{FileError, Files};
 use crate::values::model::layout;
 
-/// The right to write; given back when dropped.
+/// The right to write, which is released on drop.
 #[must_use = "the lock is released when this is dropped"]
 #[derive(Debug)]
 pub struct WriteLock {
@@ -22,7 +23,7 @@ pub struct WriteLock {
     held: Holder,
 }
 
-/// Which thread holds the lock of a vault, so that no thread waits for itself.
+/// The thread that holds the lock of a vault, so that no thread waits for itself.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Holder(Arc<Mutex<Option<ThreadId>>>);
 
@@ -31,14 +32,14 @@ impl Holder {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = thread;
     }
 
-    /// Whether it is the thread that asks.
+    /// Returns true if the calling thread holds the lock.
     pub(super) fn is_this_thread(&self) -> bool {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) == Some(thread::current().id())
     }
 }
 
 impl WriteLock {
-    /// The lock, with the place where its vault keeps who holds it.
+    /// Returns the lock after recording the current thread as its holder.
     pub(super) fn held_by(mut self, holder: &Holder) -> Self {
         holder.set(Some(thread::current().id()));
         self.held = holder.clone();
@@ -52,37 +53,37 @@ impl Drop for WriteLock {
     }
 }
 
-/// Writers that wait until this is dropped.
+/// A guard that makes writers wait until it is dropped.
 #[must_use = "writers begin when this is dropped"]
 #[derive(Debug)]
 pub struct HeldOff {
     _folder: Option<File>,
-    /// Whether one was at work.
+    /// True if a writer was at work.
     pub was_busy: bool,
 }
 
-/// Why the lock was not had.
+/// The reason why the lock was not acquired.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum LockError {
-    /// Another process writes.
+    /// Another process is writing.
     #[error("another command is writing to this vault ({holder})")]
     Held {
-        /// What the holder wrote about itself.
+        /// Description that the holder wrote of itself.
         holder: String,
     },
-    /// The lock file could not be made or opened.
+    /// The lock file cannot be created or opened.
     #[error(transparent)]
     File(#[from] FileError),
 }
 
-/// How long a command waits for another writer, unless an option says otherwise.
+/// Time that a command waits for another writer, unless an option sets another.
 pub const PATIENCE: Duration = Duration::from_secs(10);
-/// How much of a lock file is shown.
+/// Number of bytes of a lock file that are shown.
 const SHOWN: u64 = 200;
 
-/// Takes the write lock, waiting for another writer as long as `patience` says. `who` is shown to
-/// those who wait; no command trusts it.
+/// Takes the write lock and waits up to `patience` for another writer. `who` is shown to processes
+/// that wait; no command trusts it.
 pub(crate) fn acquire(
     files: &Files,
     patience: Duration,
@@ -90,15 +91,15 @@ pub(crate) fn acquire(
 ) -> Result<WriteLock, LockError> {
     let began = Instant::now();
     if !files.exists(layout::LOCAL_DIR) && !files.exists(layout::CONTEXT_GITIGNORE) {
-        // A vault that another tool made: git must not take our lock file for content. If this
-        // cannot be written, the lock below says why.
+        // In a vault that another tool made, git must not track our lock file. If this write fails,
+        // the lock below reports why.
         let text = layout::CONTEXT_GITIGNORE_TEXT.as_bytes();
         let _ = files.create_new(layout::CONTEXT_GITIGNORE, text);
     }
     loop {
         let rest = || patience.saturating_sub(began.elapsed());
         let mut file = locked(files, files.open_lock_file(layout::LOCK)?, rest())?;
-        // If another process took the file away, or put another in its place, others lock that one.
+        // If another process removed or replaced the file, other writers lock the new one.
         if !is_at(&file, files) {
             continue;
         }
@@ -109,7 +110,7 @@ pub(crate) fn acquire(
     }
 }
 
-/// Locks a file, or waits until it can.
+/// Locks a file, or waits up to `patience` until it is free.
 fn locked(files: &Files, file: File, patience: Duration) -> Result<File, LockError> {
     match file.try_lock() {
         Ok(()) => Ok(file),
@@ -123,10 +124,10 @@ fn locked(files: &Files, file: File, patience: Duration) -> Result<File, LockErr
     }
 }
 
-/// Waits for the lock of a file; none if that takes longer than `patience`.
+/// Waits for the lock of a file; `None` after `patience`.
 ///
-/// The kernel wakes a process that waits, but knows no time to give up: so a thread waits, and lets
-/// go of a lock that no caller wants any more.
+/// The kernel wakes a process that waits, but cannot time out. So a thread waits, and releases the
+/// lock if the caller has given up.
 fn wait_for(file: File, lock: fn(&File) -> io::Result<()>, patience: Duration) -> Option<File> {
     if patience.is_zero() {
         return None;
@@ -141,8 +142,8 @@ fn wait_for(file: File, lock: fn(&File) -> io::Result<()>, patience: Duration) -
     take.recv_timeout(patience).ok()
 }
 
-/// A file that other processes lock in turn, locked until it is dropped. A file system without locks
-/// gives every process a turn at once.
+/// Locks a file that other processes lock in turn, until it is dropped. On a file system without
+/// locks, no process waits.
 ///
 /// # Errors
 /// Another process has had the lock for longer than `patience`.
@@ -157,7 +158,7 @@ pub(crate) fn turn(file: File, patience: Duration) -> io::Result<File> {
     }
 }
 
-/// Who has the lock, as it says of itself.
+/// Makes the error with the description that the holder wrote of itself.
 fn held(files: &Files) -> LockError {
     let mut holder = String::new();
     if let Ok(file) = files.open_lock_file(layout::LOCK) {
@@ -166,7 +167,7 @@ fn held(files: &Files) -> LockError {
     LockError::Held { holder: holder.trim().escape_debug().to_string() }
 }
 
-/// Keeps writers from beginning, and waits as long as `patience` says for the one that is at work.
+/// Keeps writers from beginning, and waits up to `patience` for the one that is at work.
 pub(super) fn hold_off(files: &Files, patience: Duration) -> HeldOff {
     let Ok(folder) = files.open_root() else {
         return HeldOff { _folder: None, was_busy: false };
@@ -181,11 +182,11 @@ pub(super) fn hold_off(files: &Files, patience: Duration) -> HeldOff {
 }
 
 impl HeldOff {
-    /// What the writer itself holds off: no other process can begin.
+    /// The guard for the writer itself: no other process can begin anyway.
     pub(super) const BY_ITSELF: Self = Self { _folder: None, was_busy: false };
 }
 
-/// Whether the lock file is the one that was opened.
+/// Returns true if the path of the lock file still names the opened file.
 fn is_at(file: &File, files: &Files) -> bool {
     let identity = file.metadata().map(|meta| (meta.dev(), meta.ino()));
     identity.is_ok_and(|identity| files.identity(layout::LOCK) == Some(identity))
@@ -200,7 +201,7 @@ mod tests {
     const NONE: Duration = Duration::ZERO;
 
     #[test]
-    fn a_dropped_lock_can_be_taken_again() {
+    fn lock_can_be_taken_again_after_drop() {
         let dir = tempfile::tempdir().unwrap();
         let files = Files::open(dir.path()).unwrap();
         let first = acquire(&files, NONE, "the first").unwrap();
@@ -213,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn a_turn_that_another_process_keeps_is_not_waited_for_without_end() {
+    fn turn_times_out_while_another_process_keeps_it() {
         let dir = tempfile::tempdir().unwrap();
         let open = || File::create(dir.path().join("log")).unwrap();
         let kept = turn(open(), NONE).unwrap();
@@ -223,12 +224,12 @@ mod tests {
             assert_eq!(why.to_string(), "another process has held its lock for more than 0 s");
         }
         drop(kept);
-        // A process that another test starts has the open file for a moment, too.
+        // A process that another test starts also has the open file for a moment.
         drop(turn(open(), Duration::from_secs(20)).unwrap());
     }
 
     #[test]
-    fn the_thread_that_holds_the_lock_does_not_wait_for_itself() {
+    fn hold_off_does_not_wait_for_its_own_thread() {
         let dir = tempfile::tempdir().unwrap();
         std::fs::create_dir(dir.path().join(".context")).unwrap();
         let vault = Vault::open(dir.path()).unwrap().with_patience(Duration::from_millis(5));
@@ -244,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lock_file_that_was_replaced_is_not_the_lock() {
+    fn replaced_lock_files_are_detected() {
         let dir = tempfile::tempdir().unwrap();
         let files = Files::open(dir.path()).unwrap();
         let path = dir.path().join(layout::LOCK);
@@ -259,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn removing_the_lock_file_admits_no_second_writer() {
+    fn lock_survives_the_removal_of_its_file() {
         let dir = tempfile::tempdir().unwrap();
         let files = Files::open(dir.path()).unwrap();
         let first = acquire(&files, NONE, "the first").unwrap();
@@ -270,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lock_file_with_another_name_is_left_to_that_name() {
+    fn lock_does_not_write_to_a_hard_link_of_its_file() {
         let dir = tempfile::tempdir().unwrap();
         let files = Files::open(dir.path()).unwrap();
         drop(acquire(&files, NONE, "").unwrap());
@@ -285,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn a_hard_link_to_the_lock_file_admits_no_second_writer() {
+    fn lock_survives_a_hard_link_to_its_file() {
         let dir = tempfile::tempdir().unwrap();
         let files = Files::open(dir.path()).unwrap();
         let first = acquire(&files, NONE, "the first").unwrap();
@@ -296,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn a_waiting_thread_gets_the_lock_and_one_that_gave_up_does_not() {
+    fn lock_goes_to_a_waiting_thread_and_not_to_one_that_gave_up() {
         let dir = tempfile::tempdir().unwrap();
         let files = Files::open(dir.path()).unwrap();
         let first = acquire(&files, NONE, "the first").unwrap();
@@ -315,7 +316,7 @@ mod tests {
     }
 
     #[test]
-    fn threads_of_one_process_take_turns() {
+    fn lock_excludes_threads_of_one_process() {
         let dir = tempfile::tempdir().unwrap();
         let (inside, turns) = (AtomicU32::new(0), AtomicU32::new(0));
         thread::scope(|scope| {

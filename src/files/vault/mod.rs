@@ -1,8 +1,8 @@
-//! A folder that is a vault: its tree, its configuration, how bytes are read and written, and the
-//! lock of its writers. Knows nothing of versions.
+//! A folder that is a vault: its tree, its configuration, the access to its files, and the lock of
+//! its writers. Versions are not handled here.
 //!
-//! [`Vault::find`] walks up from a folder as git does. [`files::Files`] is the only place that
-//! opens files of a vault; [`crate::values::model::layout`] states every file name once.
+//! [`Vault::find`] walks up from a folder as git does. [`files::Files`] is the only code that opens
+//! files of a vault; [`crate::values::model::layout`] has all file names.
 
 mod attributes;
 pub mod audit;
@@ -53,39 +53,39 @@ use crate::values::yaml;
 pub struct Vault {
     files: Files,
     config: Config,
-    /// The digest of the file that it was read from; none where it is another configuration.
+    /// Digest of the configuration file; `None` if another configuration is used.
     config_digest: Option<Digest>,
     config_error: Option<yaml::Error>,
     layout: Layout,
-    /// The folder of Obsidian's templates, in the obsidian layout.
+    /// Folder of Obsidian's templates, in the obsidian layout.
     templates: Option<String>,
     cache: Option<PathBuf>,
     state: Option<StateFolder>,
     reader: Reader,
     history: History,
-    /// The files that git leaves out, once they were asked for.
+    /// Files that git leaves out, after the first query.
     gone: Arc<OnceLock<Gone>>,
     patience: Duration,
     holder: lock::Holder,
-    /// The work tree that it is part of, where its folder does not show that.
+    /// Work tree that overrides the one of the vault's folder.
     work_tree: Option<Arc<Option<WorkTree>>>,
     progress: Arc<Progress>,
 }
 
-/// Why a vault could not be opened.
+/// The reason why a vault could not be opened.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum OpenError {
-    /// No folder from here upwards is a vault.
+    /// Neither the folder nor one above it is a vault.
     #[error("no vault in `{}` or any folder above it", start.display())]
     NotFound {
-        /// Where the search began.
+        /// Folder where the search began.
         start: PathBuf,
     },
-    /// The folder was named, but is no vault.
+    /// The named folder is not a vault.
     #[error("`{}` is not a vault: there is neither `.context` nor a checkpoint log", root.display())]
     NotAVault {
-        /// The folder.
+        /// Path of the folder.
         root: PathBuf,
     },
     /// The configuration cannot be used.
@@ -100,10 +100,10 @@ pub enum OpenError {
 const MARKS: [&str; 4] = [layout::CONFIG, layout::DELTA_LOG, layout::FULL_LOG, layout::CONTEXT_DIR];
 
 impl Vault {
-    /// Finds the vault that holds `start`: that folder or the nearest one above.
+    /// Finds the vault that contains `start`: that folder or the nearest one above.
     ///
     /// # Errors
-    /// There is none, or it cannot be opened.
+    /// No vault contains it, or the vault cannot be opened.
     pub fn find(start: &Path) -> Result<Self, OpenError> {
         let absolute = start.canonicalize().unwrap_or_else(|_| start.to_owned());
         match absolute.ancestors().find(|dir| is_vault(dir)) {
@@ -112,11 +112,11 @@ impl Vault {
         }
     }
 
-    /// Opens the vault in exactly this folder. A configuration that cannot be read does not keep
-    /// a vault from being opened (an auditor must be able to look): see [`Vault::usable_config`].
+    /// Opens the vault in exactly this folder. A vault with an invalid configuration can be opened,
+    /// because an auditor must be able to read it: see [`Vault::usable_config`].
     ///
     /// # Errors
-    /// The folder is no vault, or cannot be opened.
+    /// The folder is not a vault, or cannot be opened.
     pub fn open(root: &Path) -> Result<Self, OpenError> {
         let files = match Files::open(root) {
             Err(why) if why.is_not_found() => {
@@ -153,94 +153,94 @@ impl Vault {
         })
     }
 
-    /// The vault that a folder is in, and the one that this one is in, where there is one. No
-    /// command makes a vault inside of another.
+    /// Returns the vault that contains a folder and the next vault above it; `None` if there are
+    /// not two. No command makes a vault inside another.
     pub fn nested(start: &Path) -> Option<(PathBuf, PathBuf)> {
         let absolute = start.canonicalize().ok()?;
         let mut vaults = absolute.ancestors().filter(|dir| is_vault(dir)).map(Path::to_owned);
         Some((vaults.next()?, vaults.next()?))
     }
 
-    /// The vault for an import that can be repeated: what is written becomes durable when the
-    /// system pleases, and a power cut may leave any part of it.
+    /// Returns the vault for an import that can be repeated: written files become durable when the
+    /// system decides, and a power cut may leave any part of them.
     #[must_use]
     pub fn without_sync(mut self) -> Self {
         self.files.stop_waiting();
         self
     }
 
-    /// The vault with a folder in which an index may lie; see [`outside::folder_of`].
+    /// Returns the vault with a folder for an index; see [`outside::folder_of`].
     #[must_use]
     pub fn with_cache(mut self, dir: Option<PathBuf>) -> Self {
         self.cache = dir;
         self
     }
 
-    /// The folder in which an index may lie, outside of the vault.
+    /// Returns the folder for an index, outside of the vault.
     pub fn cache(&self) -> Option<&Path> {
         self.cache.as_deref()
     }
 
-    /// The vault with the place in which its head is trusted.
+    /// Returns the vault with the folder of its trusted head.
     #[must_use]
     pub fn with_state(mut self, state: Option<StateFolder>) -> Self {
         self.state = state;
         self
     }
 
-    /// The vault with who reads it.
+    /// Returns the vault with its reader.
     #[must_use]
     pub fn read_by(mut self, reader: Reader) -> Self {
         self.reader = reader;
         self
     }
 
-    /// Who reads it.
+    /// Returns the principal who reads the vault.
     pub fn reader(&self) -> &Reader {
         &self.reader
     }
 
-    /// The vault with what git knows of it.
+    /// Returns the vault with its git history.
     #[must_use]
     pub fn known_by(mut self, history: History) -> Self {
         self.history = history;
         self
     }
 
-    /// What git knows of it.
+    /// Returns the git history.
     pub fn history(&self) -> &History {
         &self.history
     }
 
-    /// The files of the vault that git leaves out of the working copy. Git is asked once.
+    /// Returns the files of the vault that git leaves out of the working copy. Git is asked once.
     pub(crate) fn gone(&self) -> &Gone {
         self.gone.get_or_init(|| Gone::of(self))
     }
 
-    /// Where the head is trusted, outside of the vault.
+    /// Returns the folder of the trusted head, outside of the vault.
     pub fn state(&self) -> Option<&StateFolder> {
         self.state.as_ref()
     }
 
-    /// The canonical path of the vault's folder.
+    /// Returns the canonical path of the vault's folder.
     pub fn root(&self) -> &Path {
         self.files.root()
     }
 
-    /// Its files.
+    /// Returns the files of the vault.
     pub fn files(&self) -> &Files {
         &self.files
     }
 
-    /// Its configuration, or the defaults where none can be made.
+    /// Returns the configuration, or the defaults if it is invalid.
     pub fn config(&self) -> &Config {
         &self.config
     }
 
-    /// The configuration, for commands whose outcome depends on it.
+    /// Returns the configuration, for commands whose outcome depends on it.
     ///
     /// # Errors
-    /// It cannot be read; line and column say where.
+    /// The configuration is invalid; line and column name the place.
     pub fn usable_config(&self) -> Result<&Config, OpenError> {
         match &self.config_error {
             None => Ok(&self.config),
@@ -248,12 +248,14 @@ impl Vault {
         }
     }
 
-    /// Whether only a `review` of the reference implementation makes the configuration unusable.
+    /// Returns true if the configuration is unusable only because of a `review` of the
+    /// reference implementation.
     pub(crate) fn has_foreign_review(&self) -> bool {
         self.config_error.is_some() && self.config_error == self.config.foreign_review
     }
 
-    /// The vault with its configuration, whose `review` is one of the reference implementation.
+    /// Returns the vault with its configuration in use even if `review` is one of the
+    /// reference implementation.
     #[must_use]
     pub(crate) fn with_foreign_review(self) -> Self {
         match self.has_foreign_review() {
@@ -262,13 +264,13 @@ impl Vault {
         }
     }
 
-    /// The digest of the file with the configuration, as it was when the vault was opened; none
-    /// where it cannot be used, or is not what this vault is under.
+    /// Returns the digest of the configuration file when the vault was opened; `None` if it is
+    /// unusable, or another configuration is in use.
     pub(crate) fn config_digest(&self) -> Option<Digest> {
         self.config_digest
     }
 
-    /// The same vault under another configuration than that of the live file.
+    /// Returns the vault under another configuration than that of the live file.
     #[must_use]
     pub(crate) fn under(&self, config: Config) -> Self {
         let layout = placed(&self.files, &config);
@@ -277,59 +279,58 @@ impl Vault {
         Self { config, config_digest, config_error: None, layout, templates, ..self.clone() }
     }
 
-    /// How far long work over it is; shared with every copy of it.
+    /// Returns the progress of long work on the vault, which all copies of the value share.
     pub fn progress(&self) -> &Arc<Progress> {
         &self.progress
     }
 
-    /// Where documents lie.
+    /// Returns the layout.
     pub fn layout(&self) -> Layout {
         self.layout
     }
 
-    /// Whether a path in the vault is in the folder of Obsidian's templates.
+    /// Returns true if a path in the vault is in the folder of Obsidian's templates.
     pub fn is_template(&self, path: &str) -> bool {
         let folder = self.templates.as_deref().and_then(|folder| path.strip_prefix(folder));
         folder.is_some_and(|rest| rest.starts_with('/'))
     }
 
-    /// The vault's name: as configured, else that of its folder.
+    /// Returns the configured name of the vault, or that of its folder.
     pub fn name(&self) -> String {
         self.config.name.clone().unwrap_or_else(|| self.folder_name())
     }
 
-    /// The name of the vault's folder.
+    /// Returns the name of the vault's folder.
     pub fn folder_name(&self) -> String {
         self.root().file_name().map_or_else(String::new, |n| n.to_string_lossy().into_owned())
     }
 
-    /// The vault with another time to wait for the lock than [`lock::PATIENCE`].
+    /// Returns the vault with another time to wait for the lock than [`lock::PATIENCE`].
     #[must_use]
     pub fn with_patience(mut self, patience: Duration) -> Self {
         self.patience = patience;
         self
     }
 
-    /// How long a command waits for another process that has a lock.
+    /// Returns the time that a command waits for another process that has a lock.
     pub(crate) fn patience(&self) -> Duration {
         self.patience
     }
 
-    /// The vault on a disk with an observer.
+    /// Returns the vault on a disk with an observer.
     #[must_use]
     pub fn on(mut self, disk: Disk) -> Self {
         self.files = self.files.on(disk);
         self
     }
 
-    /// What tells whether the log was touched.
+    /// Returns the stamp of the log, which changes with the file.
     pub fn log_stamp(&self) -> Option<files::Stamp> {
         [layout::FULL_LOG, layout::DELTA_LOG].iter().find_map(|log| self.files.stamp(log).ok())
     }
 
-    /// Keeps writers from beginning, as long as what is given back is held, and waits for the one
-    /// that is at work. Writes nothing: where no command ever wrote there is nothing to hold. The
-    /// thread that holds the write lock does not wait.
+    /// Keeps writers from beginning until the returned guard is dropped, and waits for the one that
+    /// is at work. Nothing is written. The thread that holds the write lock does not wait.
     pub fn hold_off_writers(&self) -> lock::HeldOff {
         match self.holder.is_this_thread() {
             true => lock::HeldOff::BY_ITSELF,
@@ -337,25 +338,24 @@ impl Vault {
         }
     }
 
-    /// Takes the lock that every writer holds. A process that waits for it meanwhile shows `who`
-    /// has it.
+    /// Takes the lock that every writer holds. Processes that wait for it show `who` as the holder.
     ///
     /// # Errors
-    /// Another process holds it, or the lock file cannot be made (a read-only vault).
+    /// Another process holds the lock, or the lock file cannot be created, as in a read-only vault.
     pub fn lock(&self, who: &str) -> Result<lock::WriteLock, lock::LockError> {
         let lock = lock::acquire(&self.files, self.patience, who)?.held_by(&self.holder);
-        // Another process may have renamed files meanwhile.
+        // Another process may have renamed files in the meantime.
         self.files.recased.forget();
         Ok(lock)
     }
 }
 
-/// Whether a folder bears the marks of a vault.
+/// Returns true if a folder has one of the files that make it a vault.
 pub(crate) fn is_vault(dir: &Path) -> bool {
     MARKS.iter().any(|mark| dir.join(mark).exists())
 }
 
-/// Where documents lie, by the configuration or else by the folders that there are.
+/// Returns the configured layout, or the one that the folders suggest.
 fn placed(files: &Files, config: &Config) -> Layout {
     config.layout.unwrap_or(match files.exists(layout::NODES) {
         true => Layout::Structured,
@@ -363,8 +363,8 @@ fn placed(files: &Files, config: &Config) -> Layout {
     })
 }
 
-/// The folder of templates that Obsidian is set to (`spec/vault.md`, VAULT-62); none where the
-/// setting cannot be read or names no folder of the vault.
+/// Returns the folder of templates in the settings of Obsidian (`spec/vault.md`, VAULT-62); `None`
+/// if the setting cannot be read or does not name a folder of the vault.
 fn templates(files: &Files, layout: Layout) -> Option<String> {
     if layout != Layout::Obsidian {
         return None;

@@ -1,8 +1,7 @@
-//! How a vault's folder was named: the symbolic links on the way to it (`spec/vault.md`, VAULT-28).
+//! Symbolic links on the way to a vault's folder, as the user named it (`spec/vault.md`, VAULT-28).
 //!
-//! A link inside a git work tree is content that a commit may bring. The folder behind it has its
-//! own past and its own trusted head, so a vault reached through it would be compared with the
-//! wrong ones.
+//! A commit may add a link inside a git work tree. The folder that it points to has a history and a
+//! trusted head of its own, so the vault would be compared with the wrong ones.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -11,11 +10,11 @@ use super::outside::repository;
 /// A symbolic link on the way to a folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Link {
-    /// The link, in a canonical folder.
+    /// Path of the link, in a canonical folder.
     pub path: PathBuf,
-    /// The folder as it would be if the link were a folder.
+    /// Path of the folder if the link were a folder.
     pub unfollowed: PathBuf,
-    /// Whether the link is in a git work tree.
+    /// True if the link is in a git work tree.
     pub is_in_work_tree: bool,
 }
 
@@ -59,7 +58,7 @@ mod tests {
     use std::os::unix::fs::symlink;
 
     #[test]
-    fn links_are_found_wherever_they_stand_on_the_way() {
+    fn links_are_found_in_every_part_of_a_path() {
         let place = tempfile::tempdir().unwrap();
         let root = place.path().canonicalize().unwrap();
         for folder in ["repo/.git/objects", "repo/.git/refs", "repo/other/inner", "out"] {

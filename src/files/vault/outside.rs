@@ -1,8 +1,8 @@
-//! The user's own directories: what `ctx` keeps outside of a vault, where an attacker of the vault
-//! writes nothing (`spec/vault.md`, section 1).
+//! The user's own directories: files that `ctx` keeps outside of a vault, where an attacker of the
+//! vault cannot write (`spec/vault.md`, section 1).
 //!
-//! A vault's folder there is named by its canonical path and by the branch that git has checked
-//! out, so that a copy, or another branch, is another memory.
+//! A vault's folder there is named after its canonical path and the branch that git has checked
+//! out, so that a copy and another branch have folders of their own.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read as _, Write as _};
@@ -15,34 +15,34 @@ use rustix::fs::OFlags;
 use super::lock;
 use crate::values::model::digest::Digest;
 
-/// The name of our folder in the user's directories.
+/// Name of our folder in the user's directories.
 pub const OURS: &str = "contextnest";
-/// The file in a vault's folder of state that says which lines of the change log are ours.
+/// File in a vault's folder of state that records which lines of the change log are ours.
 pub const CHANGES: &str = "changes";
-/// The file in a vault's folder of state that says what git had checked out.
+/// File in a vault's folder of state that records what git had checked out.
 const MARK: &str = "checked-out";
 /// Maximum size of a small file.
 const SMALL_BYTES: u64 = 64 << 10;
-/// More than a ref name and a path have.
+/// Maximum number of bytes that are read of `HEAD` and other files with a ref name or a path.
 const HEAD_BYTES: u64 = 16 << 10;
 
-/// Where the environment says that caches lie: `XDG_CACHE_HOME`, else `HOME/.cache`.
+/// Returns the directory of caches from the environment: `XDG_CACHE_HOME`, else `HOME/.cache`.
 pub fn cache_home<'e>(var: impl Fn(&str) -> Option<&'e str>) -> Option<PathBuf> {
     home(var, "XDG_CACHE_HOME", ".cache")
 }
 
-/// Where the environment says that state is: `XDG_STATE_HOME`, else `HOME/.local/state`.
+/// Returns the directory of state from the environment: `XDG_STATE_HOME`, else `HOME/.local/state`.
 pub fn state_home<'e>(var: impl Fn(&str) -> Option<&'e str>) -> Option<PathBuf> {
     home(var, "XDG_STATE_HOME", ".local/state")
 }
 
-/// Our folder in the user's configuration: in `XDG_CONFIG_HOME`, else in `HOME/.config`.
+/// Returns our folder in the user's configuration: in `XDG_CONFIG_HOME`, else in `HOME/.config`.
 pub fn config_folder<'e>(var: impl Fn(&str) -> Option<&'e str>) -> Option<PathBuf> {
     Some(home(var, "XDG_CONFIG_HOME", ".config")?.join(OURS))
 }
 
-/// A base directory of the user. What is not an absolute path is ignored, as the XDG base directory
-/// specification asks.
+/// Returns a base directory of the user. A path that is not absolute is ignored, as the XDG base
+/// directory specification demands.
 fn home<'e>(
     var: impl Fn(&str) -> Option<&'e str>,
     name: &str,
@@ -53,8 +53,8 @@ fn home<'e>(
     named.or_else(|| Some(absolute(var("HOME")?.into())?.join(beneath_home)))
 }
 
-/// The folder of one vault, and of what git has checked out there, in a directory of the user.
-/// Nothing is made.
+/// Returns the folder of one vault and its checked-out branch in a directory of the user. No folder
+/// is created.
 pub fn folder_of(home: &Path, root: &Path, branch: Option<&str>) -> PathBuf {
     let mut key = root.as_os_str().as_encoded_bytes().to_vec();
     key.push(0);
@@ -62,12 +62,12 @@ pub fn folder_of(home: &Path, root: &Path, branch: Option<&str>) -> PathBuf {
     home.join(OURS).join(key_of(root) + &digits_of(&key))
 }
 
-/// What the name of every folder of one vault begins with.
+/// Returns the common prefix of the names of all folders of one vault.
 pub fn key_of(root: &Path) -> String {
     log_key_of(root) + "-"
 }
 
-/// The name of the folder of a vault's access logs.
+/// Returns the name of the folder of a vault's access logs.
 pub fn log_key_of(root: &Path) -> String {
     digits_of(root.as_os_str().as_encoded_bytes())
 }
@@ -76,30 +76,30 @@ fn digits_of(key: &[u8]) -> String {
     Digest::of(key).to_string().chars().skip("sha256:".len()).take(24).collect()
 }
 
-/// Where the head of a vault is trusted, in the user's directory of state.
+/// The place where the head of a vault is trusted, in the user's directory of state.
 #[derive(Clone, Debug)]
 pub struct StateFolder {
-    /// The user's directory of state.
+    /// Path of the user's directory of state.
     pub home: PathBuf,
-    /// The folder of this path and of what git has checked out there.
+    /// Folder of this vault and of its checked-out branch.
     pub dir: PathBuf,
-    /// What git has checked out: a ref, or a commit; none without git.
+    /// Ref or commit that git has checked out; `None` without git.
     pub checked_out: Option<String>,
-    /// The repository's folder; none without git.
+    /// Folder of the repository; `None` without git.
     pub repository: Option<PathBuf>,
 }
 
-/// What a folder of state says of the time when it was written to.
+/// The record in a folder of state of the time when it was written to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mark {
-    /// What git had checked out.
+    /// Ref or commit that git had checked out.
     pub checked_out: Option<String>,
-    /// The repository's folder, with marks for what is no text.
+    /// Folder of the repository, with replacement characters for bytes that are not UTF-8.
     pub repository: Option<String>,
 }
 
 impl Mark {
-    /// What a folder says; none where it does not say it.
+    /// Reads the mark of a folder; `None` if it is missing or invalid.
     pub fn read(dir: &Path) -> Option<Self> {
         let text = read_start(&dir.join(MARK))?;
         let lines: Vec<&str> = text.strip_suffix('\n')?.split('\n').collect();
@@ -110,7 +110,7 @@ impl Mark {
 }
 
 impl StateFolder {
-    /// What its mark says.
+    /// Returns the mark to write.
     pub fn mark(&self) -> Mark {
         let text = |path: &PathBuf| path.to_string_lossy().replace('\n', " ");
         Mark {
@@ -119,10 +119,10 @@ impl StateFolder {
         }
     }
 
-    /// Says in the folder, which is there, what is checked out, for when something else is.
+    /// Writes the mark into the folder, which must exist, for a comparison after another checkout.
     ///
     /// # Errors
-    /// It cannot be written.
+    /// The mark cannot be written.
     pub fn write_mark(&self) -> io::Result<()> {
         let mark = self.mark();
         if Mark::read(&self.dir).as_ref() == Some(&mark) {
@@ -136,12 +136,12 @@ impl StateFolder {
     }
 }
 
-/// 16 random bytes of the system.
+/// Returns 16 random bytes of the system.
 pub fn random() -> [u8; 16] {
     let mut bytes = [0; 16];
     let mut filled = 0;
     while filled < bytes.len() {
-        // Without flags the system answers, if need be after it has gathered enough.
+        // Without flags the call blocks until the system has enough entropy.
         let got =
             rustix::rand::getrandom(&mut bytes[filled..], rustix::rand::GetRandomFlags::empty());
         filled += got.unwrap_or(0);
@@ -149,24 +149,24 @@ pub fn random() -> [u8; 16] {
     bytes
 }
 
-/// Whether a folder is in a vault, or will when it is made.
+/// Returns true if a folder is in a vault, or will be when it is created.
 pub fn lies_in(dir: &Path, root: &Path) -> bool {
     let real = dir.ancestors().find_map(|above| above.canonicalize().ok());
     real.is_none_or(|real| real.starts_with(root))
 }
 
-/// Makes a folder that only its owner may enter.
+/// Creates a folder that only its owner may enter.
 ///
 /// # Errors
-/// It cannot be made.
+/// The folder cannot be created.
 pub fn make_private(dir: &Path) -> io::Result<()> {
     fs::DirBuilder::new().recursive(true).mode(0o700).create(dir)
 }
 
-/// Makes a folder in a folder and removes it again.
+/// Creates a folder in a folder and removes it again.
 ///
 /// # Errors
-/// None can be made there.
+/// No folder can be created there.
 #[cfg(feature = "mcp")]
 pub(crate) fn try_folder_in(folder: &Path) -> io::Result<()> {
     let tried = folder.join(format!(".ctx-{}", std::process::id()));
@@ -176,47 +176,47 @@ pub(crate) fn try_folder_in(folder: &Path) -> io::Result<()> {
     }
 }
 
-/// Opens a file that is there to read it. A link, and what is no file, is refused: a pipe would keep
-/// its reader waiting.
+/// Opens an existing file for reading. A link or a special file is refused: a pipe would block
+/// its reader.
 ///
 /// # Errors
-/// It cannot be opened, or is not a regular file.
+/// The file cannot be opened, or is not a regular file.
 pub(crate) fn open_regular(path: &Path) -> io::Result<File> {
     regular(OpenOptions::new().read(true), path)
 }
 
-/// Opens a file to read it and append to it; it is made, for its owner only, if it is not there. What
-/// is written to a pipe or a device is no record.
+/// Opens a file for reading and appending, and creates it with access for the owner only if it is
+/// missing. Pipes and devices are refused, because bytes written to them are not a record.
 ///
 /// # Errors
-/// It cannot be opened or made, or is not a regular file.
+/// The file cannot be opened or created, or is not a regular file.
 pub(crate) fn open_to_append(path: &Path) -> io::Result<File> {
     regular(OpenOptions::new().read(true).append(true).create(true).mode(0o600), path)
 }
 
-/// Opens a file to write it over; it is made, for its owner only, if it is not there.
+/// Opens a file for overwriting, and creates it with access for the owner only if it is missing.
 ///
 /// # Errors
-/// It cannot be opened or made, or is not a regular file.
+/// The file cannot be opened or created, or is not a regular file.
 pub(crate) fn open_to_write(path: &Path) -> io::Result<File> {
     regular(OpenOptions::new().write(true).create(true).truncate(false).mode(0o600), path)
 }
 
-/// A file that is whole, and not yet in its place.
+/// A complete file that is not in its place yet.
 #[cfg(feature = "mcp")]
-#[must_use = "the file is put into its place by `put`, and else removed"]
+#[must_use = "`put` puts the file into its place; without it the file is removed"]
 pub(crate) struct Whole<'p> {
     file: tempfile::NamedTempFile,
     path: &'p Path,
     is_new: bool,
 }
 
-/// Writes a file beside the one whose place it is to take, or where there is none. It has the owner of
-/// the `old` one, and of its mode the bits of a mask; a new one is made as any other program makes one,
-/// with the folders above it.
+/// Writes a file next to the one that it replaces, or for a new path. It has the owner of the `old`
+/// file and its mode under a mask. A new file is created with usual permissions, with the folders
+/// above it.
 ///
 /// # Errors
-/// It cannot be written.
+/// The file cannot be written.
 #[cfg(feature = "mcp")]
 pub(crate) fn whole<'p>(
     path: &'p Path,
@@ -231,12 +231,12 @@ pub(crate) fn whole<'p>(
     let new = fs::Permissions::from_mode(0o666 & mask);
     if old.is_none() {
         fs::create_dir_all(folder)?;
-        // The user's mask is subtracted.
+        // The system subtracts the user's mask.
         options.permissions(new);
     }
     let mut file = options.tempfile_in(folder)?;
     if let Some(old) = old {
-        // Only the superuser may give files away; elsewhere the writer becomes owner.
+        // Only the superuser may give files away; otherwise the writer becomes owner.
         let _ = std::os::unix::fs::fchown(file.as_file(), Some(old.uid()), Some(old.gid()));
         let mode = old.permissions().mode() & mask;
         file.as_file().set_permissions(fs::Permissions::from_mode(mode))?;
@@ -248,10 +248,10 @@ pub(crate) fn whole<'p>(
 
 #[cfg(feature = "mcp")]
 impl Whole<'_> {
-    /// Puts it into its place; a reader sees the old file or this one.
+    /// Puts the file into its place; a reader sees either the old file or this one.
     ///
     /// # Errors
-    /// It cannot be put there, or there is a file where none was.
+    /// The file cannot be put there, or a file exists although none did before.
     pub(crate) fn put(self) -> io::Result<()> {
         let Self { file, path, is_new } = self;
         match is_new {
@@ -262,7 +262,7 @@ impl Whole<'_> {
     }
 }
 
-/// The folder that a file is in, or is to be.
+/// Returns the folder of a file, which may not exist.
 #[cfg(feature = "mcp")]
 pub(crate) fn folder_above(path: &Path) -> &Path {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
@@ -282,42 +282,43 @@ fn regular(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
     }
 }
 
-/// Waits until no other process has the turn at a folder that only its owner may enter, and that is
-/// made if it is not there; keeps the turn until what is given back is dropped.
+/// Creates a folder that only its owner may enter, if it is missing, and waits for the turn at it.
+/// The turn ends when the returned file is dropped.
 ///
 /// # Errors
-/// It cannot be made, or another process has kept the turn for longer than `patience`.
+/// The folder cannot be created, or another process has kept the turn for longer than `patience`.
 pub(crate) fn take_turn(dir: &Path, patience: Duration) -> io::Result<File> {
     make_private(dir)?;
     take_turn_at(dir, patience)
 }
 
-/// The same at a folder that is there. The folder itself is locked: nothing is made in it.
+/// Waits for the turn at an existing folder. The folder itself is locked: no file is created in it.
 ///
 /// # Errors
-/// As [`take_turn`].
+/// The errors of [`take_turn`].
 pub(crate) fn take_turn_at(dir: &Path, patience: Duration) -> io::Result<File> {
     lock::turn(File::open(dir)?, patience)
 }
 
-/// The ref, or else the commit, that is checked out in the repository that holds a folder; none
+/// Returns the ref, or else the commit, that is checked out in the repository of a folder; `None`
 /// without git.
 pub fn checked_out(root: &Path) -> Option<String> {
     let head = git_head(root)?;
     Some(head.strip_prefix("ref:").unwrap_or(&head).trim().to_owned())
 }
 
-/// The folder with the data of the repository that holds a folder. What git would not take for a
-/// repository hides none that is above it.
+/// Returns the folder with the data of the repository of a folder. A `.git` that git would not
+/// accept does not hide a repository above it.
 pub fn repository(root: &Path) -> Option<PathBuf> {
     work_tree(root).map(|(_, data)| data)
 }
 
-/// The folder whose `.git` names the repository that holds a folder, and the data of the repository.
+/// Returns the folder whose `.git` names the repository of a folder, and the data of
+/// the repository.
 pub fn work_tree(root: &Path) -> Option<(&Path, PathBuf)> {
     let dirs = root.ancestors().filter_map(|dir| {
         let dot_git = dir.join(".git");
-        // In a worktree and in a submodule `.git` is a file that names the folder.
+        // In a worktree or a submodule, `.git` is a file that names the folder.
         let data = match read_start(&dot_git) {
             Some(text) => dir.join(text.strip_prefix("gitdir:")?.trim()),
             None => dot_git,
@@ -331,7 +332,7 @@ pub fn work_tree(root: &Path) -> Option<(&Path, PathBuf)> {
     dirs.into_iter().find(is_repository)
 }
 
-/// Returns the folder with what all work trees of a repository share.
+/// Returns the folder with the data that all work trees of a repository share.
 pub fn common(data: &Path) -> PathBuf {
     match read_start(&data.join("commondir")) {
         Some(text) => data.join(text.trim()),
@@ -346,7 +347,7 @@ pub fn read_small(path: &Path) -> Option<Vec<u8>> {
     (bytes.len() as u64 <= limit).then_some(bytes)
 }
 
-/// The ref or the commit that `HEAD` names; a file that says anything else is not quoted.
+/// Returns the ref or the commit that `HEAD` names; any other content is not quoted.
 fn git_head(root: &Path) -> Option<String> {
     let text = read_start(&repository(root)?.join("HEAD"))?;
     let head = text.trim();
@@ -357,7 +358,7 @@ fn git_head(root: &Path) -> Option<String> {
     (is_commit || is_ref).then(|| head.to_owned())
 }
 
-/// The beginning of a small file; none where it is a link or something else.
+/// Returns the beginning of a small file; `None` if it is a link or not a regular file.
 fn read_start(path: &Path) -> Option<String> {
     if !path.symlink_metadata().is_ok_and(|meta| meta.is_file()) {
         return None;
@@ -373,7 +374,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn relative_directories_are_no_directories() {
+    fn relative_user_directories_are_ignored() {
         let home = |vars: &[(&str, &'static str)]| {
             let vars = vars.to_vec();
             cache_home(|name| Some(vars.iter().find(|(n, _)| *n == name)?.1))
@@ -385,7 +386,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_file_is_neither_read_nor_written() {
+    fn pipes_links_and_devices_are_neither_read_nor_written() {
         let place = tempfile::tempdir().unwrap();
         let (pipe, link) = (place.path().join("pipe"), place.path().join("link"));
         let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
@@ -401,7 +402,7 @@ mod tests {
     }
 
     #[test]
-    fn a_vault_holds_no_cache_of_its_own() {
+    fn cache_folders_in_a_vault_are_detected() {
         let place = tempfile::tempdir().unwrap();
         let root = place.path().canonicalize().unwrap().join("vault");
         fs::create_dir(&root).unwrap();
@@ -445,7 +446,7 @@ mod tests {
     }
 
     #[test]
-    fn what_git_takes_for_no_repository_hides_none() {
+    fn invalid_git_folders_do_not_hide_a_repository_above() {
         let place = tempfile::tempdir().unwrap();
         let docs = place.path().join("docs");
         for folder in [".git/objects", ".git/refs", "docs/.git"] {

@@ -1,5 +1,5 @@
 //! Files of a vault that only their owner may read, and to which several processes append in turn:
-//! the logs of accesses (AUDIT-30). A lock on such a file needs the file itself, not only its bytes.
+//! the access logs (AUDIT-30). A lock on such a file needs the file itself, not only its bytes.
 
 use std::fs::{File, Permissions};
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
@@ -9,13 +9,13 @@ use rustix::fs::{Mode, OFlags};
 use super::disk::Place;
 use super::files::{FileError, Files};
 
-/// Only the owner may read and write.
+/// Mode that lets only the owner read and write.
 const PRIVATE: u32 = 0o600;
 
 impl Files {
-    /// Opens a private file to read it and append to it; it is made if it is not there, with the
-    /// folders above it. A file with a second name is refused: what is appended would be in the file
-    /// of that name, too.
+    /// Opens a private file for reading and appending; creates it, with the folders above it, if it
+    /// is missing. A file with a second name is refused, because appended lines would also be in
+    /// the file of that name.
     pub(crate) fn open_private(&self, path: &str) -> Result<File, FileError> {
         let fail = |e| FileError::from_errno("append to", path, e);
         let io = FileError::io("append to", path);
@@ -28,27 +28,27 @@ impl Files {
         if !meta.is_file() || meta.nlink() > 1 {
             return Err(FileError::NotRegular { path: path.to_owned() });
         }
-        // Git makes files with the mode that the user's mask leaves.
+        // Git creates files with the mode that the user's mask leaves.
         if meta.mode() & 0o077 != 0 {
             let _ = file.set_permissions(Permissions::from_mode(PRIVATE));
         }
         Ok(file)
     }
 
-    /// Whether a file is one that [`Files::open_private`] opens, as far as its names say.
+    /// Returns true if the metadata of a file allow [`Files::open_private`] to open it.
     pub(crate) fn has_private(&self, path: &str) -> bool {
         self.open_regular(path).is_ok_and(|(_, meta)| meta.nlink() < 2)
     }
 
-    /// The file that has this name now, for a comparison with one that was opened before.
+    /// Returns true if the opened file still has this name.
     pub(crate) fn names_file(&self, path: &str, file: &File) -> bool {
         let meta = file.metadata().ok();
         let opened = meta.map(|meta| (meta.dev(), meta.ino()));
         opened.is_some() && opened == self.identity(path)
     }
 
-    /// Puts a private file in the place of one that is there: `fill` writes its bytes, which are
-    /// durable before they get the name, and then under it.
+    /// Replaces an existing private file: `fill` writes the new bytes, which are durable before
+    /// they get the name. The name is durable when this returns.
     pub(crate) fn replace_private(
         &self,
         path: &str,
@@ -76,7 +76,7 @@ impl Files {
         disk.sync(&folder, path).map_err(fail)
     }
 
-    /// Removes a file, whatever is in it.
+    /// Removes a file, regardless of its content.
     pub(crate) fn remove_private(&self, path: &str) -> Result<(), FileError> {
         let (folder, name) = self.folder_of(path)?;
         let place = Place { folder: &folder, name, path };

@@ -1,22 +1,22 @@
-//! How far long work over a vault is; read from another thread, which shows it.
+//! The progress of long work on a vault, which another thread reads and shows.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-/// What is being done.
+/// A phase of the work.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Phase {
-    /// Reading the log, or whatever comes first.
+    /// Reading the log, or any other first step.
     #[default]
     Beginning,
-    /// Making an index.
+    /// Building an index.
     Indexing,
     /// Recomputing artifacts.
     Checking,
-    /// Making the next versions of documents.
+    /// Preparing the next versions of documents.
     Preparing,
     /// Writing versions to the disk.
     Writing,
-    /// Bringing live files up to date.
+    /// Updating live files.
     Placing,
 }
 
@@ -29,7 +29,7 @@ const STAGES: [Phase; 6] = [
     Phase::Placing,
 ];
 
-/// How far it is. Each vault has one, which its copies share.
+/// The progress of work. Each vault has one, which its copies share.
 #[derive(Debug, Default)]
 pub struct Progress {
     stage: AtomicUsize,
@@ -39,7 +39,7 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// Begins a stage of so many steps.
+    /// Begins a phase with this number of steps.
     pub(crate) fn begin(&self, stage: Phase, total: usize) {
         let at = STAGES.iter().position(|known| *known == stage).unwrap_or_default();
         self.done.store(0, Ordering::Relaxed);
@@ -47,12 +47,12 @@ impl Progress {
         self.stage.store(at, Ordering::Relaxed);
     }
 
-    /// Takes one step.
+    /// Completes one step.
     pub(crate) fn step(&self) {
         self.done.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Takes a stage to so many of its steps.
+    /// Sets the phase and the number of completed steps.
     #[cfg(feature = "mcp")]
     pub(crate) fn reach(&self, stage: Phase, (done, total): (usize, usize)) {
         if self.now().0 != stage {
@@ -61,19 +61,19 @@ impl Progress {
         self.done.store(done, Ordering::Relaxed);
     }
 
-    /// Says that nothing waits for the work any more. Work that only reads ends soon then, without a
-    /// result; what writes goes on.
+    /// Records that no caller waits for the work any longer. Work that only reads then ends soon,
+    /// without a result; work that writes continues.
     #[cfg(feature = "mcp")]
     pub(crate) fn stop(&self) {
         self.is_stopped.store(true, Ordering::Relaxed);
     }
 
-    /// Whether nothing waits for the work any more.
+    /// Returns true if no caller waits for the work any longer.
     pub(crate) fn is_stopped(&self) -> bool {
         self.is_stopped.load(Ordering::Relaxed)
     }
 
-    /// How far it is, in words.
+    /// Describes the progress in words.
     pub(crate) fn words(&self) -> String {
         let (stage, done, total) = self.now();
         match stage {
@@ -86,7 +86,7 @@ impl Progress {
         }
     }
 
-    /// The stage, the steps taken, and how many there are.
+    /// Returns the phase, the completed steps, and the number of steps.
     pub fn now(&self) -> (Phase, usize, usize) {
         let stage = STAGES.get(self.stage.load(Ordering::Relaxed)).copied().unwrap_or_default();
         (stage, self.done.load(Ordering::Relaxed), self.total.load(Ordering::Relaxed))

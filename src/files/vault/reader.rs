@@ -1,15 +1,15 @@
-//! Who reads a vault. It is found when it is first needed: to decide what may be read, or to record
-//! an access. Asking git takes a process of its own.
+//! The principal who reads a vault. It is determined when it is first needed, to decide about
+//! access or to record it, because asking git starts a process.
 
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
 use crate::values::model::principal::Principal;
 
-/// Gives who reads, and which source said so; none where no principal is configured.
+/// Returns the reader and the source of that name; `None` if no principal is configured.
 type Ask = dyn Fn() -> Option<(Principal, &'static str)> + Send + Sync;
 
-/// Who reads a vault; nobody where no front end said whom to ask.
+/// The principal who reads a vault; none if no front end provided a function to find out.
 #[derive(Clone, Default)]
 pub struct Reader {
     ask: Option<Arc<Ask>>,
@@ -18,26 +18,26 @@ pub struct Reader {
 }
 
 impl Reader {
-    /// Whom this names, when it is first asked.
+    /// Makes a reader that a function determines when it is first needed.
     pub fn new(
         ask: impl Fn() -> Option<(Principal, &'static str)> + Send + Sync + 'static,
     ) -> Self {
         Self { ask: Some(Arc::new(ask)), ..Self::default() }
     }
 
-    /// The same for a front end through which no live file is seen: what was never published is not
-    /// there, and no answer differs by it.
+    /// Returns the reader for a front end that shows no live files: documents that were never
+    /// published do not exist, and no answer depends on them.
     #[must_use]
     pub fn of_published(self, only_published: bool) -> Self {
         Self { only_published, ..self }
     }
 
-    /// Whether what was never published is not there.
+    /// Returns true if documents that were never published do not exist for this reader.
     pub fn is_of_published(&self) -> bool {
         self.only_published
     }
 
-    /// Who reads, and which source said so.
+    /// Returns the principal who reads, and the source of that name.
     pub fn principal(&self) -> Option<&(Principal, &'static str)> {
         self.found.get_or_init(|| self.ask.as_ref()?()).as_ref()
     }

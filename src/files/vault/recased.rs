@@ -13,19 +13,19 @@ use super::walk::Kind;
 use crate::values::model::id::{DocumentId, fold_case};
 use crate::values::model::layout;
 
-/// What is known of the names in folders. Each folder is listed at most once, when a live file is
-/// missing or a walk lists the folder anyway.
+/// The known names in folders. Each folder is listed at most once, when a live file is missing or a
+/// walk lists the folder anyway.
 #[derive(Debug, Default)]
 pub(super) struct Recased(Mutex<HashMap<String, Arc<Folder>>>);
 
-/// The names of histories in a folder, by [`key`].
+/// Names of histories in a folder, by [`key`].
 type ByCase = HashMap<String, Vec<String>>;
 
 #[derive(Debug, Default)]
 struct Folder {
-    /// The names of live files that differ in case from the recorded ones, by these.
+    /// Names of live files that differ in case from the recorded names, which are the keys.
     files: OnceLock<HashMap<String, String>>,
-    /// The names of all histories.
+    /// Names of all histories.
     histories: OnceLock<ByCase>,
 }
 
@@ -35,14 +35,15 @@ impl Recased {
         Arc::clone(folders.entry(folder.to_owned()).or_default())
     }
 
-    /// Records what a walk found in a folder.
+    /// Records the files that a walk found in a folder.
     pub(super) fn learn(&self, folder: &str, files: HashMap<String, String>) {
         let mut folders = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let known = Folder { files: files.into(), histories: OnceLock::new() };
         folders.insert(folder.to_owned(), Arc::new(known));
     }
 
-    /// The paths of the files that are known to differ in case from the recorded ones, by these.
+    /// Returns the paths of the files that are known to differ in case from the recorded paths,
+    /// which are the keys.
     pub(super) fn known(&self) -> HashMap<String, String> {
         let folders = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let files = folders.iter().filter_map(|(folder, known)| Some((folder, known.files.get()?)));
@@ -53,15 +54,15 @@ impl Recased {
         files.flat_map(paths).collect()
     }
 
-    /// Forgets what was listed, because files may have been renamed since.
+    /// Drops all listings, because files may have been renamed since.
     pub(super) fn forget(&self) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clear();
     }
 }
 
 impl Files {
-    /// The path of the file that is the live file of `path`, where no file has exactly this path.
-    /// `None` if there is none, or `path` is not that of a document.
+    /// Returns the path of the live file of `path`, if no file has exactly this path. `None` if
+    /// there is no such file, or `path` is not that of a document.
     pub(super) fn recased(&self, path: &str) -> Option<String> {
         if !layout::is_markdown(path) || layout::is_never_document(path) {
             return None;
@@ -76,7 +77,8 @@ impl Files {
         files.get(name).map(|there| joined(folder, there))
     }
 
-    /// The names of live files in a folder that differ in case from the recorded ones, by these.
+    /// Returns the names of live files in a folder that differ in case from the recorded names,
+    /// which are the keys.
     pub(super) fn recased_in<'n, E>(
         &self,
         folder: &str,
@@ -113,7 +115,7 @@ impl Files {
             }
         }
         if !found.is_empty() {
-            // A file of exactly the recorded name comes before any other.
+            // A file with exactly the recorded name has precedence.
             for (name, _) in entries() {
                 found.remove(name);
             }
@@ -121,7 +123,8 @@ impl Files {
         found
     }
 
-    /// The document whose live file has this name after folding, if exactly one has a history.
+    /// Returns the document whose live file has this name after folding, if exactly one has
+    /// a history.
     fn recorded_as(&self, folder: &str, folded: &str, histories: &ByCase) -> Option<DocumentId> {
         let names = histories.get(key(folded))?;
         let ids = names.iter().filter_map(|name| joined(folder, name).parse::<DocumentId>().ok());
@@ -134,7 +137,7 @@ impl Files {
         ids.next().filter(|_| ids.next().is_none())
     }
 
-    /// The names of the histories of the files in a folder.
+    /// Returns the names of the histories of the files in a folder.
     fn histories_in(&self, folder: &str) -> Vec<String> {
         let entries = self.entries(&joined(folder, layout::VERSIONS)).unwrap_or_default();
         let folders = entries.into_iter().filter(|(_, kind)| *kind == Kind::Folder);
@@ -143,18 +146,18 @@ impl Files {
 }
 
 impl Vault {
-    /// The paths of the live files that have another case than their ids, by the recorded paths, as
-    /// far as folders were listed.
+    /// Returns the paths of the live files in another case than their ids, by the recorded paths,
+    /// as far as folders were listed.
     pub(crate) fn recased_files(&self) -> HashMap<String, String> {
         self.files().recased.known()
     }
 
-    /// The one id that is recorded beside an id without a history, and that differs from it only
-    /// in case. `None` if another file than that of the recorded id has exactly the name of `id`.
+    /// Returns the only id with a history that differs just in case from an id without one. `None`
+    /// if a different file has exactly the name of `id`.
     pub(crate) fn recorded_in_other_case(&self, id: &DocumentId) -> Option<DocumentId> {
         let files = self.files();
         let dir = id.history_dir();
-        // Where the file system does not distinguish case, the history that is found may be that of
+        // On a file system that does not distinguish case, the history that is found may be that of
         // the other spelling.
         let folds = || files.is_same(&dir, &in_other_case(&dir));
         if !id.is_document() || (files.exists(&dir) && !folds()) {
@@ -171,7 +174,7 @@ impl Vault {
     }
 }
 
-/// The names of histories, by their keys.
+/// Groups the names of histories by their keys.
 fn by_case(histories: &[String], is_wanted: impl Fn(&str) -> bool) -> ByCase {
     let mut all = ByCase::new();
     for name in histories {
@@ -183,19 +186,19 @@ fn by_case(histories: &[String], is_wanted: impl Fn(&str) -> bool) -> ByCase {
     all
 }
 
-/// The part of a folded name that a history and its live file have in common.
+/// Returns the part of a folded name that a history and its live file have in common.
 fn key(folded: &str) -> &str {
     folded.strip_suffix(layout::ENDING).unwrap_or(folded)
 }
 
-/// The path with the case of its last name turned.
+/// Returns the path with its last name in the opposite case.
 fn in_other_case(path: &str) -> String {
     let (folder, name) = split(path);
     let upper = name.to_uppercase();
     joined(folder, &if upper == name { name.to_lowercase() } else { upper })
 }
 
-/// The folder of a path, and its last name.
+/// Splits a path into its folder and its last name.
 fn split(path: &str) -> (&str, &str) {
     path.rsplit_once('/').unwrap_or(("", path))
 }
@@ -214,7 +217,7 @@ mod tests {
     use std::os::unix::fs::symlink;
     use tempfile::TempDir;
 
-    /// A folder with these live files and histories in `d`.
+    /// Makes a folder `d` with these live files and histories.
     fn folder(files: &[&str], histories: &[&str]) -> (TempDir, Files) {
         let dir = tempfile::tempdir().unwrap();
         let written = Files::open(dir.path()).unwrap();
@@ -231,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_without_a_history_is_that_of_the_one_id_that_differs_in_case() {
+    fn recased_file_belongs_to_the_only_id_that_differs_in_case() {
         let alpha = || Some("d/alpha.md".to_owned());
         assert_eq!(found(&["alpha.md", "b.md"], &["Alpha", "b"], "d/Alpha.md"), alpha());
         assert_eq!(found(&["alpha.MD"], &["Alpha"], "d/Alpha.md"), Some("d/alpha.MD".to_owned()));
@@ -255,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn links_folders_and_folders_without_a_history_are_none() {
+    fn recased_ignores_links_folders_and_ids_without_a_history() {
         let (dir, files) = folder(&["x.md"], &["Alpha", "Beta"]);
         symlink("x.md", dir.path().join("d/alpha.md")).unwrap();
         fs::create_dir(dir.path().join("d/beta.md")).unwrap();
@@ -266,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn a_recased_file_is_replaced_and_removed_under_its_own_name() {
+    fn recased_files_are_replaced_and_removed_under_their_own_names() {
         let (dir, files) = folder(&["alpha.md"], &["Alpha"]);
         let path = "d/Alpha.md";
         assert_eq!(files.read(path, 9).unwrap(), b"old");
@@ -276,7 +279,7 @@ mod tests {
             bytes: b"new",
         }];
         let staging = files.prepare_all(&all);
-        // An editor saves, and renames once more.
+        // An editor saves, and renames the file again.
         fs::write(dir.path().join("d/alpha.md"), b"edit").unwrap();
         assert!(matches!(staging.commit()[..], [Err(FileError::Changed { .. })]));
         assert_eq!(fs::read(dir.path().join("d/alpha.md")).unwrap(), b"edit");
@@ -290,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn a_change_of_case_never_replaces_another_file() {
+    fn change_of_case_never_replaces_another_file() {
         let (dir, files) = folder(&["Alpha.md", "alpha.md"], &["Alpha"]);
         assert!(files.change_case("d/Alpha.md", "d/alpha.md").is_err());
         fs::remove_file(dir.path().join("d/alpha.md")).unwrap();

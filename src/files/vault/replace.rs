@@ -1,6 +1,6 @@
-//! New bytes for files that should still hold the old ones, or not be there: written beside them,
-//! made durable by the caller together with whatever else is to be durable, and only then given the
-//! name.
+//! Replacement of files that must still have their old bytes, or must not exist. The new bytes are
+//! written next to the files, made durable by the caller with everything else, and only then given
+//! the name.
 
 use rayon::prelude::*;
 use rustix::fs::{AtFlags, Mode};
@@ -11,8 +11,8 @@ use super::files::{FileError, Files};
 use super::write::Written;
 use crate::values::model::digest::Digest;
 
-/// What tells whether a file holds certain bytes, without the bytes: an event may replace more of
-/// them than fit into memory.
+/// The length and digest of a file's bytes, to compare them without keeping them: an event may
+/// replace more bytes than fit into memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fingerprint {
     length: u64,
@@ -20,7 +20,7 @@ pub struct Fingerprint {
 }
 
 impl Fingerprint {
-    /// That of these bytes.
+    /// Returns the fingerprint of these bytes.
     pub fn of(bytes: &[u8]) -> Self {
         Self { length: bytes.len() as u64, digest: Digest::of(bytes) }
     }
@@ -30,29 +30,29 @@ impl Fingerprint {
     }
 }
 
-/// New bytes for a file that should still hold the old ones, or not be there.
+/// New bytes for a file that must still have the old ones, or must not exist.
 #[derive(Clone, Copy, Debug)]
 pub struct Replacement<'a> {
     /// Path in the vault.
     pub path: &'a str,
-    /// What the file must hold for the replacement to happen; none where there must be no file.
+    /// Bytes that the file must have; `None` if it must not exist.
     pub expected: Option<Fingerprint>,
-    /// What it is to hold.
+    /// New bytes.
     pub bytes: &'a [u8],
 }
 
-/// Replacements that lie under temporary names, which go away unless they are committed. No file
-/// stays open meanwhile: an event may stage more files than a process may hold open.
-#[must_use = "dropping it takes the written files away again"]
+/// Replacements under temporary names, which are removed unless they are committed. No file stays
+/// open, because an event may stage more files than a process may open.
+#[must_use = "dropping it removes the written files"]
 pub struct Prepared<'r> {
     files: &'r Files,
     wanted: &'r [Replacement<'r>],
-    /// Paths of the temporary files.
+    /// Paths of the temporary files, or errors.
     prepared: Vec<Result<String, FileError>>,
 }
 
 impl Files {
-    /// Writes the new bytes of files beside them, with their mode and owner.
+    /// Writes the new bytes of files next to them, with their mode and owner.
     pub fn prepare_all<'r>(&'r self, wanted: &'r [Replacement<'r>]) -> Prepared<'r> {
         let prepared = wanted.par_iter().map(|one| self.stage(one)).collect();
         Prepared { files: self, wanted, prepared }
@@ -73,7 +73,7 @@ impl Files {
             if (new.st_uid, new.st_gid) != (old.st_uid, old.st_gid) {
                 let user = rustix::fs::Uid::from_raw(old.st_uid);
                 let group = rustix::fs::Gid::from_raw(old.st_gid);
-                // Only the superuser may give files away; elsewhere the writer becomes owner.
+                // Only the superuser may give files away; otherwise the writer becomes owner.
                 let _ = rustix::fs::fchown(&file, Some(user), Some(group));
             }
             let written = self.disk.write(&file, &temporary.path, 0, wanted.bytes);
@@ -86,7 +86,7 @@ impl Files {
         filled.map(|()| temporary.path)
     }
 
-    /// Writes the bytes of a file whose folder may not be there yet.
+    /// Writes the bytes of a file whose folder may not exist yet.
     fn stage_new(&self, wanted: &Replacement<'_>) -> Result<String, FileError> {
         let fail = |e| FileError::from_errno("create", wanted.path, e);
         let temporary = self.local_temporary(wanted.path)?;
@@ -98,7 +98,7 @@ impl Files {
         written.map_err(FileError::io("create", wanted.path)).map(|()| temporary.path)
     }
 
-    /// Gives new bytes their name, if they are still wanted.
+    /// Renames new bytes to their path, if the file is still as expected.
     fn put(&self, temporary: &str, wanted: &Replacement<'_>) -> Result<(), FileError> {
         match wanted.expected {
             Some(expected) => self.exchange(temporary, wanted, expected),
@@ -123,17 +123,17 @@ impl Files {
         }
     }
 
-    /// Gives new bytes the name of the old ones, if those are still what was read.
+    /// Exchanges new bytes with the old ones, if those are still as expected.
     fn exchange(
         &self,
         temporary: &str,
         wanted: &Replacement<'_>,
         expected: Fingerprint,
     ) -> Result<(), FileError> {
-        // One name for all that follows, whoever renames files meanwhile.
+        // The same path is used below, even if another process renames files in the meantime.
         let path = &*self.spelled(wanted.path);
         let fail = |e| FileError::from_errno("replace", path, e);
-        // Most often an editor that saved meanwhile is seen before anything moves.
+        // Usually this detects an editor that saved in the meantime, before anything moves.
         self.expect(path, expected).inspect_err(|_| self.discard(temporary))?;
         let (folder, name) = self.folder_of(temporary)?;
         let new = Place { folder: &folder, name, path: temporary };
@@ -149,14 +149,15 @@ impl Files {
                 return Err(fail(why));
             }
         }
-        // What was there now has the temporary name: no other process can have put it there unseen.
+        // The old bytes now have the temporary name, where no other process can have put
+        // them unseen.
         let Err(changed) = self.expect(temporary, expected) else {
             self.discard(temporary);
             return Ok(());
         };
         self.disk.exchange(&new, &live).map_err(fail)?;
-        // If it is not ours that came back, another process saved once more: that stays where the
-        // next writer keeps it.
+        // If the bytes that came back are not ours, another process saved again: that file stays
+        // for the next writer to recover.
         if self.expect(temporary, Fingerprint::of(wanted.bytes)).is_ok() {
             self.discard(temporary);
         }
@@ -168,13 +169,13 @@ impl Files {
 }
 
 impl Prepared<'_> {
-    /// Returns the names that have to be durable before [`Prepared::commit`].
+    /// Returns the names that must be durable before [`Prepared::commit`].
     pub fn written(&self) -> Vec<Written<'_>> {
         self.prepared.iter().flatten().map(|path| Written::Longer(path)).collect()
     }
 
-    /// Gives the new bytes their names, each only if the file still holds what was expected. One
-    /// outcome for each replacement; a file that another process wrote to meanwhile is left alone.
+    /// Renames the new bytes to their paths, each only if the file is still as expected. Returns
+    /// one outcome for each replacement; a file that another process changed is left alone.
     pub fn commit(mut self) -> Vec<Result<(), FileError>> {
         let (files, wanted) = (self.files, self.wanted);
         let prepared = std::mem::take(&mut self.prepared);
@@ -197,7 +198,7 @@ mod tests {
     use crate::values::model::layout;
 
     #[test]
-    fn more_files_are_replaced_than_may_be_open_at_once() {
+    fn replace_handles_more_files_than_may_be_open_at_once() {
         let dir = tempfile::tempdir().unwrap();
         let files = Files::open(dir.path()).unwrap();
         let names: Vec<String> = (0..2_500).map(|n| format!("d/{n}")).collect();
@@ -211,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_committed_leaves_nothing() {
+    fn replace_without_commit_leaves_no_files() {
         let dir = tempfile::tempdir().unwrap();
         let files = Files::open(dir.path()).unwrap();
         files.create_new("f", b"old").unwrap();

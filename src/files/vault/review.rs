@@ -1,22 +1,21 @@
-//! How a configuration says that publication is reviewed, and who may read (`spec/review.md`,
-//! section 5).
+//! The configuration of reviews, and of who may read (`spec/review.md`, section 5).
 
 use super::config::{unknown_key, word};
 use crate::values::yaml::{self, Node};
 
-/// What holds for reviews and readers of a governed vault.
+/// The rules for reviews and readers of a governed vault.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Review {
-    /// Whether whom the field `author` names may approve no version of the document.
+    /// True if the principal in the field `author` may not approve any version of the document.
     pub bar_author: bool,
-    /// Who may read.
+    /// Principals who may read.
     pub reads: Reads,
 }
 
-/// Who may read in a governed vault.
+/// The principals who may read in a governed vault.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Reads {
-    /// Everybody.
+    /// Every principal.
     #[default]
     Open,
     /// The stewards of each document.
@@ -26,15 +25,16 @@ pub enum Reads {
 impl Review {
     const KEYS: [&str; 1] = ["bar_author"];
 
-    /// Whether a value of `review` is one of the reference implementation, whose key has one word.
+    /// Returns true if a value of `review` is in the form of the reference implementation, a
+    /// single word.
     pub(super) fn is_foreign(node: &Node) -> bool {
         !node.is_null() && node.entries().is_none()
     }
 
-    /// Reads the value of `review`; gives what to mend.
+    /// Parses the value of `review`; returns warnings.
     ///
     /// # Errors
-    /// A value that cannot be meant.
+    /// The value is invalid.
     pub(super) fn read(&mut self, node: &Node) -> Result<Vec<yaml::Error>, yaml::Error> {
         let mut warnings = Vec::new();
         if node.is_null() {
@@ -50,10 +50,10 @@ impl Review {
         Ok(warnings)
     }
 
-    /// Reads the value of `reads`.
+    /// Parses the value of `reads`.
     ///
     /// # Errors
-    /// It is neither of the words.
+    /// The value is neither of the two words.
     pub(super) fn reads(node: &Node) -> Result<Reads, yaml::Error> {
         word(node, &[("open", Reads::Open), ("stewards", Reads::Stewards)])
     }

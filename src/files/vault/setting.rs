@@ -1,4 +1,4 @@
-//! One line of the configuration, set in place.
+//! Setting one line of the configuration in place.
 
 use std::fmt;
 
@@ -6,8 +6,8 @@ use super::config::Config;
 use crate::values::yaml::edit::{NotExact, Splice, entry, first_entries, replace_value, spliced};
 use crate::values::yaml::{self, Dialect, Node, Value};
 
-/// A value of the configuration: its key, below an outer one or not, and the word to write. It displays
-/// as the lines that say it.
+/// A value of the configuration: its key, optionally below an outer one, and the word to write.
+/// `Display` writes it as lines of YAML.
 pub(crate) struct Setting<'s> {
     pub(crate) outer: Option<&'s str>,
     pub(crate) key: &'s str,
@@ -25,11 +25,11 @@ impl fmt::Display for Setting<'_> {
 }
 
 impl Setting<'_> {
-    /// Returns the configuration with this value; every other byte stays. `is_said` tells whether a
-    /// configuration says what is wanted.
+    /// Returns the configuration with this value; all other bytes stay. `is_said` returns true if a
+    /// configuration has the value.
     ///
     /// # Errors
-    /// It is not a configuration, or is spelled so that nothing can be put there.
+    /// The text is not a configuration, or its spelling does not allow the edit.
     pub(crate) fn set(
         &self,
         text: &str,
@@ -40,9 +40,9 @@ impl Setting<'_> {
         if is_said(&Config::parse(text).map_err(|why| why.to_string())?) {
             return Ok(text.to_owned());
         }
-        let refused = || format!("`{}` cannot be put into it as it is spelled", self.inline());
+        let refused = || format!("`{}` cannot be inserted into this spelling", self.inline());
         let new = self.edited(text, &root).map_err(|NotExact| refused())?;
-        // Whatever the spelling was, what comes out says this one thing more, and nothing else.
+        // Whatever the spelling was, the result must differ by this value only.
         let is_meant = parse(&new).is_ok_and(|edited| self.is_same_beside(&root, &edited))
             && Config::parse(&new).is_ok_and(|config| is_said(&config));
         if is_meant { Ok(new) } else { Err(refused()) }
@@ -75,7 +75,7 @@ impl Setting<'_> {
         let splice = match entry(root, outer) {
             None => at_end(),
             Some((key, null)) if null.is_null() => {
-                // An absent value has no place of its own.
+                // The span of an absent value is not usable.
                 let colon = key.span.end + 1;
                 let range = colon..null.span.end.max(colon);
                 Splice { range, text: format!("{nl}{}", line("  ")) }
@@ -92,7 +92,7 @@ impl Setting<'_> {
         spliced(text, vec![splice])
     }
 
-    /// Whether two configurations say the same but for this value.
+    /// Returns true if two configurations are the same except for this value.
     fn is_same_beside(&self, a: &Node, b: &Node) -> bool {
         let rest = |node: &Node| -> Vec<(Node, Node)> {
             let beside = |entries: &[(Node, Node)], name: &str| -> Vec<(Node, Node)> {
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn one_line_is_changed_or_put_in_and_the_rest_stays() {
+    fn setting_changes_or_inserts_one_line_only() {
         for (before, after) in [
             ("", "versions:\n  checkpoint_log: delta\n"),
             ("# mine\n", "# mine\nversions:\n  checkpoint_log: delta\n"),
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_without_an_outer_key_is_changed_or_put_at_the_end() {
+    fn setting_without_an_outer_key_is_changed_or_appended() {
         for (before, after) in [
             ("", "governance: governed\n"),
             ("name: x", "name: x\ngovernance: governed\n"),
@@ -173,10 +173,10 @@ mod tests {
     }
 
     #[test]
-    fn a_setting_that_cannot_be_edited_is_left_to_people() {
+    fn setting_refuses_spellings_that_it_cannot_edit() {
         let refused = |text: &str| delta(text).unwrap_err();
-        insta::assert_snapshot!(refused("{name: x}\n"), @"`versions: {checkpoint_log: delta}` cannot be put into it as it is spelled");
-        insta::assert_snapshot!(refused("name: x\n...\n"), @"`versions: {checkpoint_log: delta}` cannot be put into it as it is spelled");
+        insta::assert_snapshot!(refused("{name: x}\n"), @"`versions: {checkpoint_log: delta}` cannot be inserted into this spelling");
+        insta::assert_snapshot!(refused("name: x\n...\n"), @"`versions: {checkpoint_log: delta}` cannot be inserted into this spelling");
         insta::assert_snapshot!(refused("- a\n"), @"line 1, column 1: expected `key: value` lines");
     }
 }

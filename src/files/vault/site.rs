@@ -1,4 +1,4 @@
-//! `links` of the configuration: where paths from the root of a web site lead in the vault
+//! `links` of the configuration: folders of the vault for paths from the root of a web site
 //! (`spec/graph.md`, GRAPH-17).
 
 use std::borrow::Cow;
@@ -6,17 +6,18 @@ use std::borrow::Cow;
 use super::Vault;
 use crate::values::yaml::{self, Node};
 
-/// Files of a site of Hugo, in its root.
+/// Configuration files of a Hugo site, in its root.
 const HUGO: [&str; 4] = ["hugo.toml", "hugo.yaml", "hugo.yml", "hugo.json"];
 
-/// Older names of such files, beside the folder `content`.
+/// Older names of such files, next to the folder `content`.
 const OLD_HUGO: [&str; 3] = ["config.toml", "config.yaml", "config.json"];
 
-/// How many folders from a vault on upwards may be the root of a site.
+/// Number of folders, from a vault upwards, that may be the root of a site.
 const ABOVE: usize = 4;
 
 impl Vault {
-    /// Whether the vault is, or is in, a site of Hugo, whose paths of pages are compared without case.
+    /// Returns true if the vault is, or is in, a Hugo site, whose page paths are compared
+    /// without case.
     pub(crate) fn is_in_hugo(&self) -> bool {
         self.root().ancestors().take(ABOVE).any(|folder| {
             let has = |name: &&str| folder.join(name).is_file();
@@ -26,22 +27,22 @@ impl Vault {
     }
 }
 
-/// The most prefixes that are mapped.
+/// Maximum number of prefixes.
 const MAX_PREFIXES: usize = 64;
 
-/// Prefixes of paths on a site with the folders that they stand for; the longest prefix counts.
-/// Nothing here begins with a `/`, and everything that is not empty ends in one.
+/// Prefixes of paths on a site with the folders that they are mapped to; the longest prefix has
+/// precedence. Neither begins with `/`, and each ends in `/` or is empty.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SiteLinks {
-    /// The longest prefix first; no prefix is there twice.
+    /// The longest prefix first, without duplicates.
     prefixes: Vec<(String, String)>,
 }
 
 impl SiteLinks {
-    /// Reads the mapping of a configuration.
+    /// Parses the mapping of a configuration.
     ///
     /// # Errors
-    /// A key or a value is no folder, or there are too many.
+    /// A key or a value is not a folder, or there are too many.
     pub(super) fn read(node: &Node) -> Result<Self, yaml::Error> {
         let mut prefixes = Vec::new();
         if node.is_null() {
@@ -67,12 +68,12 @@ impl SiteLinks {
         Ok(Self { prefixes })
     }
 
-    /// The path in the vault that a path on the site, without its first `/`, leads to.
+    /// Returns the path in the vault for a path on the site without its first `/`.
     pub fn map<'p>(&self, path: &'p str) -> Cow<'p, str> {
         self.mapped(path).map_or(Cow::Borrowed(path), Cow::Owned)
     }
 
-    /// The same, if a prefix of the path is mapped.
+    /// Returns the path in the vault, if a prefix of the path is mapped.
     pub fn mapped(&self, path: &str) -> Option<String> {
         let mut fits = self.prefixes.iter();
         let fit = |(prefix, target): &(String, String)| {
@@ -81,7 +82,7 @@ impl SiteLinks {
         fits.find_map(fit)
     }
 
-    /// The paths on the site that lead to a path in the vault, each without its first `/`.
+    /// Returns the paths on the site that lead to a path in the vault, each without its first `/`.
     pub fn sources(&self, path: &str) -> Vec<String> {
         let mapped = self.prefixes.iter().filter_map(|(prefix, target)| {
             Some(format!("{prefix}{}", path.strip_prefix(&**target)?))
@@ -94,7 +95,7 @@ impl SiteLinks {
     }
 }
 
-/// A text that is empty or names a folder, with a final `/`.
+/// Returns a text that is empty or names a folder with a final `/`; `None` for any other.
 fn folder(text: &str) -> Option<&str> {
     let is_name = |name: &str| !matches!(name, "" | "." | "..") && !name.contains('\0');
     match text.strip_suffix('/') {
@@ -121,13 +122,13 @@ mod tests {
         assert_eq!(links.map("docs/api/a"), "sources/api/a");
         assert_eq!(links.map("docs"), "docs");
         assert_eq!(links.sources("nodes/docs/a"), ["docs/a", "nodes/docs/a"]);
-        // What the longer prefix takes leads elsewhere.
+        // A path with the longer prefix leads elsewhere.
         assert_eq!(links.sources("nodes/docs/api/a"), ["nodes/docs/api/a"]);
         assert_eq!(SiteLinks::default().sources("a"), ["a"]);
     }
 
     #[test]
-    fn what_is_no_folder_is_refused() {
+    fn site_links_refuse_paths_that_are_not_folders() {
         for (yaml, expected) in [
             ("{docs/: nodes/}", "line 1, column 9: expected a path that begins"),
             ("{/docs: nodes/}", "line 1, column 9: expected a path that begins"),

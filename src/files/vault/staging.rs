@@ -1,20 +1,20 @@
-//! `staging:` in the configuration: whether results of sources are kept (STAGE-9).
+//! `staging:` in the configuration: settings for keeping results of sources (STAGE-9).
 
 use super::audit::days;
 use super::config::{Config, unknown_key, word};
 use crate::values::yaml::{self, Node};
 
-/// For how many days results are kept, unless the configuration says otherwise.
+/// Default number of days for which results are kept.
 const RETENTION: u64 = 30;
 
-/// Whether results of sources are kept, and how.
+/// The settings for keeping results of sources.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Staging {
-    /// Whether they are; by the governance mode where the configuration does not say.
+    /// True if results are kept. If `None`, the governance mode decides.
     pub enabled: Option<bool>,
-    /// For how many days.
+    /// Number of days for which results are kept.
     pub retention: u64,
-    /// Whether checkpoints bind the ends of the chains.
+    /// True if checkpoints bind the ends of the staging chains.
     pub bind: bool,
 }
 
@@ -27,7 +27,7 @@ impl Default for Staging {
 impl Staging {
     const KEYS: [&str; 3] = ["enabled", "retention", "bind"];
 
-    /// Reads the value of `staging`, with what to mend.
+    /// Parses the value of `staging`; returns it with warnings.
     pub(super) fn read(node: &Node) -> Result<(Self, Vec<yaml::Error>), yaml::Error> {
         let (mut staging, mut warnings) = (Self::default(), Vec::new());
         if node.entries().is_none() && !node.is_null() {
@@ -46,18 +46,18 @@ impl Staging {
         Ok((staging, warnings))
     }
 
-    /// What a configuration asks for, said or not.
+    /// Returns the settings of a configuration, with defaults for those that it omits.
     pub fn of(config: &Config) -> Self {
         Self { enabled: config.staging.enabled.or(Some(config.is_governed())), ..config.staging }
     }
 
-    /// Whether results are kept.
+    /// Returns true if results are kept.
     pub fn is_enabled(self) -> bool {
         self.enabled == Some(true)
     }
 
-    /// The stricter of two in every way: what is sealed holds, and a live configuration can only add
-    /// to it.
+    /// Combines two settings into the stricter ones. A live configuration can only add to the
+    /// sealed one.
     #[must_use]
     pub fn stricter(self, other: Self) -> Self {
         Self {
@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn a_governed_vault_stages_unless_it_says_otherwise() {
+    fn governed_vaults_stage_by_default() {
         assert!(!of("name: x\n").unwrap().is_enabled());
         assert!(of("governance: governed\nstaging:\n").unwrap().is_enabled());
         assert!(!of("governance: governed\nstaging: {enabled: false}\n").unwrap().is_enabled());

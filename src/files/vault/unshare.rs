@@ -1,5 +1,5 @@
-//! Files with a second name, as `cp -al` makes them: what is written in place would change the
-//! other name too. Such a file gets an inode of its own before it is written to
+//! Files with a hard link, as `cp -al` makes them: writing in place would change the other name
+//! too. Such a file gets an inode of its own before it is written to
 //! (`spec/transactions.md`, TXN-15).
 
 use std::os::unix::fs::MetadataExt as _;
@@ -8,15 +8,16 @@ use super::files::{FileError, Files};
 use super::replace::{Fingerprint, Replacement};
 use super::write::Written;
 
-/// Files are copied in groups of about so many bytes, because each is held in memory meanwhile.
+/// Approximate size of a group of files that are copied together, because each is in
+/// memory meanwhile.
 const GROUP: u64 = 64 << 20;
 
 impl Files {
-    /// Gives every one of these files that has a second name an inode of its own, with the same
-    /// bytes, durable. One that is not there is passed over.
+    /// Gives each of these files that has a second name an inode of its own, with the same bytes,
+    /// durably. A file that does not exist is skipped.
     ///
     /// # Errors
-    /// The copy could not be made or made durable. Each file holds the bytes that it held.
+    /// The copy could not be written or made durable. Each file still has its bytes.
     pub(crate) fn unshare<'p>(
         &self,
         paths: impl IntoIterator<Item = &'p str>,
@@ -41,9 +42,9 @@ impl Files {
         self.copy_all(&group)
     }
 
-    /// Puts a copy of each file in its place. The copies are durable before they get the names, and
-    /// the names before anything is appended: else a power cut could bring the old file back
-    /// without what was appended to the new one.
+    /// Replaces each file with a copy. The copies are durable before they get the names, and the
+    /// names before anything is appended: otherwise a power cut could restore the old file without
+    /// the appended bytes.
     fn copy_all(&self, group: &[(&str, Vec<u8>)]) -> Result<(), FileError> {
         if group.is_empty() {
             return Ok(());
@@ -72,7 +73,7 @@ mod tests {
     use std::os::unix::fs::PermissionsExt as _;
 
     #[test]
-    fn a_write_in_place_leaves_the_second_name_of_a_file_alone() {
+    fn write_in_place_does_not_change_a_hard_link() {
         let dir = tempfile::tempdir().unwrap();
         let files = Files::open(dir.path()).unwrap();
         let (path, other) = (dir.path().join("f"), dir.path().join("other"));
@@ -94,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_with_one_name_keeps_its_inode() {
+    fn unshare_keeps_the_inode_of_a_file_with_one_name() {
         let dir = tempfile::tempdir().unwrap();
         let files = Files::open(dir.path()).unwrap();
         files.create_new("f", b"old").unwrap();

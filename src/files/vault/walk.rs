@@ -1,7 +1,7 @@
-//! Which files of a vault are documents, governance files and histories.
+//! The walk that finds the documents, governance files and histories of a vault.
 //!
-//! Links are not followed; names are reported in byte order, so that every walk of the same tree
-//! gives the same list.
+//! Links are not followed. Names are in byte order, so that every walk of the same tree returns the
+//! same list.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -14,65 +14,67 @@ use super::recased::joined;
 use super::{Vault, is_vault};
 use crate::values::model::{governance_file, layout};
 
-/// What a walk found, as `/`-separated paths in the vault.
+/// The files that a walk found, as `/`-separated paths in the vault.
 #[derive(Debug, Default)]
 pub struct WalkedFiles {
-    /// Candidate documents: paths of Markdown files where the layout puts documents.
+    /// Candidate documents: paths of Markdown files where the layout allows documents.
     pub documents: Vec<String>,
-    /// Files and folders whose names are no text (not UTF-8), shown with replacement characters.
+    /// Files and folders whose names are not UTF-8, with replacement characters.
     pub unreadable_names: Vec<String>,
-    /// Symbolic links with a document's name, which are not followed.
+    /// Symbolic links with the name of a document, which are not followed.
     pub links: Vec<String>,
-    /// Symbolic links to folders where documents may be.
+    /// Symbolic links to folders where the layout allows documents.
     pub linked_folders: Vec<String>,
-    /// Folders that are vaults of their own, whose files are not this vault's.
+    /// Folders that are vaults of their own, whose files do not belong to this vault.
     pub nested: Vec<String>,
-    /// Fifos, sockets and devices with a document's name.
+    /// Fifos, sockets and devices with the name of a document.
     pub not_files: Vec<String>,
-    /// Files with rules of what git ignores that cannot be used: links, and what is too large.
+    /// `.gitignore` files that cannot be used: links, and files that are too large.
     pub unusable_rules: Vec<String>,
 }
 
-/// What is anywhere in a vault, as `/`-separated paths in byte order.
+/// The result of a walk through all folders of a vault, as `/`-separated paths in byte order.
 #[derive(Debug, Default)]
 pub struct Survey {
-    /// What is where documents do.
+    /// Files where the layout allows documents.
     pub found: WalkedFiles,
-    /// The folders inside of a `.versions` folder.
+    /// Folders inside a `.versions` folder.
     pub histories: Vec<Folder>,
-    /// What else is in a `.versions` folder and is neither a checkpoint log nor `.gitattributes`.
+    /// Other entries of a `.versions` folder that are neither a checkpoint log
+    /// nor `.gitattributes`.
     pub strays: Vec<String>,
-    /// Symbolic links in the place of a `.versions` folder, of packs or of a pack, or among
-    /// histories.
+    /// Symbolic links in place of a `.versions` folder, the folder of packs or a pack, or
+    /// among histories.
     pub links: Vec<String>,
     /// Folders that cannot be listed.
     pub unlisted: Vec<String>,
 }
 
-/// A folder and the names of what is in it.
+/// A folder and the names of its entries.
 #[derive(Debug)]
 pub struct Folder {
-    /// Its path.
+    /// Path of the folder.
     pub path: String,
-    /// Names, in no order; what is no text has replacement characters.
+    /// Names, in no order; a name that is not UTF-8 has replacement characters.
     pub names: Vec<String>,
 }
 
 impl Vault {
-    /// Lists the files that the layout makes documents and git does not ignore, in byte order.
+    /// Returns the files that the layout makes documents and git does not ignore, in byte order.
     pub fn documents(&self) -> WalkedFiles {
         let enters =
             |place: &WalkedFolder| !place.is_ignored && self.is_document_folder(&place.path);
         self.look_through(enters).found
     }
 
-    /// Looks through every folder of the vault, for documents and for what is where histories do.
-    /// Histories are found in folders that git ignores too.
+    /// Walks through every folder of the vault, for documents and for histories. Histories are
+    /// found even in folders that git ignores.
     pub fn survey(&self) -> Survey {
         self.look_through(|_| true)
     }
 
-    /// Level by level: folders of one level are listed in parallel, and no depth is too deep.
+    /// Walks level by level: folders of one level are listed in parallel, and the depth is
+    /// not limited.
     fn look_through(&self, enters: impl Fn(&WalkedFolder) -> bool) -> Survey {
         let mut survey = Survey::default();
         let mut ignoring = Ignoring::new(self);
@@ -94,8 +96,8 @@ impl Vault {
         survey
     }
 
-    /// What a folder holds, and the recorded names of those documents whose files have them in
-    /// another case, by the names of the files.
+    /// Returns the entries of a folder, and the recorded names of documents whose files differ from
+    /// them in case, by the names of the files.
     fn listed(&self, place: &WalkedFolder) -> (Listing, HashMap<String, String>) {
         let listing = list(self.root(), &place.path);
         let mut recorded = HashMap::new();
@@ -109,7 +111,7 @@ impl Vault {
         (listing, recorded)
     }
 
-    /// The folder above a file that is a vault of its own, if there is one.
+    /// Returns the folder above a file that is a vault of its own, if there is one.
     pub fn nested_above(&self, path: &str) -> Option<String> {
         let mut folders: Vec<&str> =
             path.char_indices().filter(|(_, c)| *c == '/').map(|(n, _)| &path[..n]).collect();
@@ -117,7 +119,7 @@ impl Vault {
         folders.first().map(|folder| (*folder).to_owned())
     }
 
-    /// Whether a path in the vault is where this layout puts documents. Does not touch the disk.
+    /// Returns true if this layout allows a document at a path. The disk is not accessed.
     pub fn is_document_path(&self, path: &str) -> bool {
         let in_root = !path.contains('/');
         let placed = match self.layout() {
@@ -134,7 +136,7 @@ impl Vault {
             && !self.config().exclude.is_match(path)
     }
 
-    /// Whether documents may lie in a folder; the root has an empty path.
+    /// Returns true if this layout allows documents in a folder; the root has an empty path.
     pub(super) fn is_document_folder(&self, path: &str) -> bool {
         let mut names = path.split('/');
         let first = path.split('/').next().unwrap_or(path);
@@ -144,8 +146,8 @@ impl Vault {
         placed && !names.any(|name| name.starts_with('.') || name == "node_modules")
     }
 
-    /// Whether a symbolic link leads to a folder that would have documents if it were here. Nothing in
-    /// that folder is read.
+    /// Returns true if a symbolic link leads to a folder that could have documents if it were in
+    /// the vault. The folder is not read.
     pub(super) fn is_linked_folder(&self, path: &str) -> bool {
         let is_excluded =
             || [path, &format!("{path}/")].iter().any(|p| self.config().exclude.is_match(*p));
@@ -155,7 +157,7 @@ impl Vault {
             && std::fs::metadata(self.root().join(path)).is_ok_and(|meta| meta.is_dir())
     }
 
-    /// The governance files that exist, in byte order of their ids.
+    /// Returns the governance files that exist, in byte order of their ids.
     pub fn governance_files(&self) -> Vec<String> {
         let mut found: Vec<String> = governance_file::paths()
             .filter(|path| self.files().exists(path))
@@ -169,34 +171,34 @@ impl Vault {
         found
     }
 
-    /// The folders inside a `.versions` folder anywhere in the vault, in byte order: every place
-    /// where a history could lie, whether or not any document has that name.
+    /// Returns the folders inside a `.versions` folder anywhere in the vault, in byte order: every
+    /// place where a history could be, even if no document has that name.
     pub fn history_folders(&self) -> Vec<String> {
         self.survey().histories.into_iter().map(|folder| folder.path).collect()
     }
 }
 
-/// A folder that is looked through.
+/// A folder of the walk.
 struct WalkedFolder {
     path: String,
-    /// The rules of what git ignores that hold above it, until it is entered.
+    /// Rules of git that apply above it, until it is entered.
     rules: Rules,
-    /// Whether git ignores it.
+    /// True if git ignores it.
     is_ignored: bool,
 }
 
-/// What one folder holds.
+/// The entries of one folder.
 #[derive(Default)]
 pub(super) struct Listing {
-    /// Whether some of its entries could not be read.
+    /// True if some entries could not be read.
     failed: bool,
-    /// Whether it is a vault of its own.
+    /// True if the folder is a vault of its own.
     pub(super) is_vault: bool,
     pub(super) entries: Vec<Entry>,
 }
 
 pub(super) struct Entry {
-    /// Its name; what is no text has replacement characters.
+    /// Name; if it is not UTF-8, with replacement characters.
     pub(super) name: String,
     pub(super) is_text: bool,
     pub(super) kind: Kind,
@@ -236,15 +238,15 @@ pub(super) fn list(root: &Path, path: &str) -> Listing {
         let is_text = name.to_str().is_some();
         listing.entries.push(Entry { name: name.to_string_lossy().into_owned(), is_text, kind });
     }
-    // The system is asked about marks only where there may be one. Nothing planted among histories
-    // makes them those of another vault.
+    // The file system is asked about marks only if there may be one. Files planted among histories
+    // do not make their folder another vault.
     let may_be_vault =
         has_mark && !path.is_empty() && !path.split('/').any(|n| n == layout::VERSIONS);
     listing.is_vault = may_be_vault && is_vault(&dir);
     listing
 }
 
-/// Whether histories or packs have this place.
+/// Returns true if a path is a place of histories or packs.
 fn is_governed_place(path: &str) -> bool {
     let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
     name == layout::VERSIONS
@@ -253,7 +255,7 @@ fn is_governed_place(path: &str) -> bool {
 }
 
 impl Survey {
-    /// Takes one folder in, and names the folders in it that could be looked through.
+    /// Adds one folder to the survey, and its subfolders to `next`.
     fn take(
         &mut self,
         vault: &Vault,
@@ -332,8 +334,8 @@ impl Survey {
 }
 
 impl WalkedFiles {
-    /// Takes in what is in a folder of documents; `recorded` is the path that the id of a document
-    /// has where the file differs from it in case.
+    /// Adds an entry of a folder of documents. `recorded` is the path of the document's id if the
+    /// file differs from it in case.
     fn take(
         &mut self,
         vault: &Vault,

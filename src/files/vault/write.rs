@@ -1,5 +1,5 @@
-//! How bytes get into a vault. Writers never overwrite what they have not read: they create a file
-//! that must not exist, append to one of a known length, or exchange one that still holds the bytes
+//! Writing into a vault. Writers never overwrite bytes that they have not read: they create a file
+//! that must not exist, append to one of a known length, or exchange one that still has the bytes
 //! that were read (`replace`).
 
 use std::collections::BTreeMap;
@@ -19,28 +19,28 @@ use super::replace::{Fingerprint, Replacement};
 use crate::values::model::layout;
 use crate::values::text_util::beginning;
 
-/// How the names of temporary files end.
+/// Ending of the names of temporary files.
 const TEMPORARY: &str = ".ctx-tmp";
 
-/// From this many files on, one sync of the file system replaces one for each file.
+/// Number of files above which one sync of the file system replaces a sync of each file.
 const MANY: usize = 16;
-/// Up to this many, they are synced one after the other.
+/// Maximum number of files that are synced one after the other.
 const FEW: usize = 3;
 
-/// A file that was written and is to be made durable.
+/// A file that was written and must be made durable.
 #[derive(Clone, Copy, Debug)]
 pub enum Written<'p> {
-    /// It was made; its name is to be durable too.
+    /// The file was created; its name must be durable too.
     New(&'p str),
-    /// It was made in a folder whose own name is durable already.
+    /// The file was created in a folder whose own name is durable already.
     NewIn(&'p str),
-    /// It was there, and only its bytes changed.
+    /// The file existed, and only its bytes changed.
     Longer(&'p str),
-    /// Its bytes are durable already, but not that they have this name, or that nothing has it.
+    /// The bytes are durable already, but the name, or its removal, is not.
     Named(&'p str),
 }
 
-/// A name under which bytes are written before they get the one they are for.
+/// A name under which bytes are written before they get their final name.
 pub(super) struct Temporary<'d> {
     folder: &'d OwnedFd,
     name: String,
@@ -48,7 +48,7 @@ pub(super) struct Temporary<'d> {
 }
 
 impl<'d> Temporary<'d> {
-    /// A name in a folder that nothing has, for the file at `path`.
+    /// Chooses a name in a folder that does not exist yet, for the file at `path`.
     fn new(folder: &'d OwnedFd, above: &str, path: &str) -> Self {
         static COUNT: AtomicU64 = AtomicU64::new(0);
         let n = COUNT.fetch_add(1, Ordering::Relaxed);
@@ -63,19 +63,19 @@ impl<'d> Temporary<'d> {
     }
 }
 
-/// The end of a file of lines that an interrupted command did not write whole.
+/// The end of a file of lines that an interrupted command left incomplete.
 #[derive(Clone, Debug)]
 pub(crate) struct TornLine {
-    /// The file.
+    /// Path of the file.
     pub(crate) path: String,
-    /// The length of the file.
+    /// Length of the file.
     pub(crate) total: u64,
-    /// Its length without the torn line.
+    /// Length without the torn line.
     pub(crate) length: u64,
 }
 
 impl TornLine {
-    /// Truncates it.
+    /// Truncates the torn line.
     ///
     /// # Errors
     /// The file has another length, or cannot be written.
@@ -85,11 +85,11 @@ impl TornLine {
 }
 
 impl Files {
-    /// Creates a file that must not exist, with the folders above it. It gets its name when all of
-    /// its bytes are written, so that a command which dies leaves no half of it.
+    /// Creates a file that must not exist, with the folders above it. It gets its name after all of
+    /// its bytes are written, so that an interrupted command does not leave a partial file.
     ///
     /// # Errors
-    /// Something of that name exists already, or the system refuses.
+    /// The name exists already, or the system refuses.
     pub fn create_new(&self, path: &str, bytes: &[u8]) -> Result<(), FileError> {
         let fail = |e| FileError::from_errno("create", path, e);
         let (folder, name) = self.parent(path).map_err(fail)?;
@@ -110,9 +110,9 @@ impl Files {
         written
     }
 
-    /// Where the bytes of the file at `path`, in `folder`, are written before they get its name: in
-    /// the folder of local state, which git ignores and the next writer clears, or beside the file
-    /// where a rename from there would cross file systems.
+    /// Returns the temporary path of the file at `path`, in `folder`: in the folder of local state,
+    /// which git ignores and the next writer clears, or next to the file if a rename from there
+    /// would cross file systems.
     pub(super) fn temporary<'d>(
         &'d self,
         folder: &'d OwnedFd,
@@ -127,7 +127,7 @@ impl Files {
         })
     }
 
-    /// The same for a file whose folder may not be there yet.
+    /// Returns the temporary path of a file whose folder may not exist yet.
     pub(super) fn local_temporary(&self, path: &str) -> Result<Temporary<'_>, FileError> {
         Ok(Temporary::new(self.local()?, layout::LOCAL_DIR, path))
     }
@@ -141,7 +141,8 @@ impl Files {
         Ok(self.local.get_or_init(|| local))
     }
 
-    /// The names of the files that interrupted writers have left in the folder of local state.
+    /// Returns the names of the files that interrupted writers have left in the folder of
+    /// local state.
     pub(crate) fn temporaries(&self) -> Vec<String> {
         let names = self.names(layout::LOCAL_DIR).unwrap_or_default();
         let mut names: Vec<String> =
@@ -150,12 +151,12 @@ impl Files {
         names
     }
 
-    /// Whether interrupted writers have left any.
+    /// Returns true if interrupted writers have left such files.
     pub(crate) fn has_temporaries(&self) -> bool {
         !self.temporaries().is_empty()
     }
 
-    /// Removes a file of exactly so many bytes, which lie somewhere else, durable.
+    /// Removes a file of exactly this length. Its bytes must be durable in another place.
     pub(crate) fn remove_of_length(&self, path: &str, length: u64) -> Result<(), FileError> {
         if self.stamp(path)?.length != length {
             return Err(FileError::Changed { path: path.to_owned() });
@@ -166,7 +167,7 @@ impl Files {
             .map_err(|e| FileError::from_errno("remove", path, e))
     }
 
-    /// Gives a file another name, which nothing must have.
+    /// Renames a file to a name that must not exist.
     pub(crate) fn move_new(&self, from: &str, to: &str) -> Result<(), FileError> {
         let (old, old_name) = self.folder_of(from)?;
         let fail = |e| FileError::from_errno("move", from, e);
@@ -175,8 +176,7 @@ impl Files {
         self.disk.rename_new(&from, &Place { folder: &new, name: new_name, path: to }).map_err(fail)
     }
 
-    /// Changes the case of a file's last name, durable when this returns. No other file must have
-    /// the new name.
+    /// Changes the case of a file's last name, durably. No other file may have the new name.
     ///
     /// # Errors
     /// Another file has the new name, or the file system does not change the case.
@@ -187,8 +187,8 @@ impl Files {
         let old = Place { folder: &folder, name, path: from };
         let new = Place { folder: &folder, name: new_name, path: to };
         match self.disk.rename_new(&old, &new) {
-            // If both names are those of one file, and it is no second name, then the file system
-            // does not distinguish case, and no other file can get in the way.
+            // If both names are those of one file, and it is not a hard link, the file system does
+            // not distinguish case, and no other file can be in the way.
             Err(Errno::EXIST) if self.is_same(from, to) && self.has_one_name(from) => {
                 self.disk.rename(&old, &new).map_err(fail)?;
             }
@@ -202,10 +202,10 @@ impl Files {
         }
     }
 
-    /// Appends to a file that has exactly `length` bytes; one of length 0 may be absent.
+    /// Appends to a file that has exactly `length` bytes; a file of length 0 may be missing.
     ///
     /// # Errors
-    /// [`FileError::Changed`] if the length differs; else what the system says.
+    /// [`FileError::Changed`] if the length differs, or an error of the system.
     pub fn append(&self, path: &str, length: u64, bytes: &[u8]) -> Result<(), FileError> {
         if length == 0 && !self.exists(path) {
             return self.create_new(path, bytes);
@@ -217,18 +217,17 @@ impl Files {
         }
         let written = self.disk.write(&file, path, length, bytes);
         if written.is_err() {
-            // Best effort: a short write must not stay as a torn entry. The first error is
-            // reported.
+            // Best effort: a short write must not leave a torn entry. The first error is reported.
             let _ = self.disk.truncate(&file, path, length);
         }
         written.map_err(FileError::io("append to", path))
     }
 
-    /// Cuts a file of exactly `from` bytes to fewer. What is truncated has to lie somewhere else,
-    /// durable.
+    /// Truncates a file of exactly `from` bytes to fewer. The removed bytes must be durable in
+    /// another place.
     ///
     /// # Errors
-    /// [`FileError::Changed`] if the length differs; else what the system says.
+    /// [`FileError::Changed`] if the length differs, or an error of the system.
     pub(crate) fn cut(&self, path: &str, from: u64, to: u64) -> Result<(), FileError> {
         let file = self.open_to_write(path, "cut")?;
         if file.metadata().map_err(FileError::io("cut", path))?.len() != from {
@@ -237,7 +236,8 @@ impl Files {
         self.disk.truncate(&file, path, to).map_err(|e| FileError::from_errno("cut", path, e))
     }
 
-    /// Opens a file whose bytes nothing else has, so that it may be written to in place.
+    /// Opens a file for writing in place, after giving it an inode of its own if it has a
+    /// second name.
     fn open_to_write(&self, path: &str, action: &'static str) -> Result<File, FileError> {
         let flags = OFlags::WRONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK;
         let open = || {
@@ -253,22 +253,21 @@ impl Files {
         open()
     }
 
-    /// Replaces one file by new bytes, which are durable before they get the name, and then under
-    /// it.
+    /// Replaces one file with new bytes, which are durable before they get the name. The name is
+    /// durable when this returns.
     ///
     /// # Errors
-    /// [`FileError::Changed`] if another process wrote to it meanwhile; the file is then left
-    /// alone.
+    /// [`FileError::Changed`] if another process wrote to the file in the meantime, which is then
+    /// left alone.
     pub fn replace(&self, path: &str, expected: &[u8], bytes: &[u8]) -> Result<(), FileError> {
         let expected = Some(Fingerprint::of(expected));
         self.put_durably(Replacement { path, expected, bytes })
     }
 
-    /// Creates a file that must not exist, durable when this returns: a power cut leaves all of it
-    /// or nothing.
+    /// Creates a file that must not exist, durably: a power cut leaves all of it or nothing.
     ///
     /// # Errors
-    /// Something of that name exists already, or the system refuses.
+    /// The name exists already, or the system refuses.
     pub fn create_durable(&self, path: &str, bytes: &[u8]) -> Result<(), FileError> {
         self.put_durably(Replacement { path, expected: None, bytes })
     }
@@ -281,7 +280,7 @@ impl Files {
         self.sync(&[Written::Named(wanted.path)])
     }
 
-    /// Refuses a file that does not hold exactly the bytes of a fingerprint.
+    /// Fails unless a file has exactly the bytes of a fingerprint.
     pub(super) fn expect(&self, path: &str, expected: Fingerprint) -> Result<(), FileError> {
         let found = match self.read_optional(path, expected.length()) {
             Err(FileError::TooLarge { .. }) => None,
@@ -294,10 +293,10 @@ impl Files {
         }
     }
 
-    /// Removes a file if it still holds `expected`.
+    /// Removes a file if it still has the bytes `expected`.
     ///
     /// # Errors
-    /// [`FileError::Changed`] if another process wrote to it meanwhile.
+    /// [`FileError::Changed`] if another process wrote to it in the meantime.
     pub fn remove(&self, path: &str, expected: &[u8]) -> Result<(), FileError> {
         let path = &*self.spelled(path);
         let expected = Fingerprint::of(expected);
@@ -305,14 +304,15 @@ impl Files {
         let fail = |e| FileError::from_errno("remove", path, e);
         let (folder, name) = self.folder_of(path)?;
         let place = Place { folder: &folder, name, path };
-        // What is looked at a second time cannot be replaced under its old name.
+        // The file is renamed first, because no process can replace it under the new name during
+        // the second check.
         let aside = self.temporary(&folder, path)?;
         self.disk.rename_new(&place, &aside.place()).map_err(fail)?;
         let same = self.expect(&aside.path, expected);
         match same {
             Ok(()) => self.disk.remove(&aside.place()).map_err(fail),
             Err(FileError::Changed { .. }) => {
-                // If the name was taken again, both stay: the next writer keeps this one.
+                // If the name was used again, both files stay: the next writer recovers this one.
                 let _ = self.disk.rename_new(&aside.place(), &place);
                 Err(FileError::Changed { path: path.to_owned() })
             }
@@ -320,8 +320,8 @@ impl Files {
         }
     }
 
-    /// Takes back an append that was not committed, as far as the disk lets us: the file gets its
-    /// former length, or goes away if it had none. One that holds anything else is left alone.
+    /// Undoes an append that was not committed, as far as the disk allows: the file gets its former
+    /// length, or is removed if it was empty. A file with any other content is left alone.
     pub fn take_back(&self, path: &str, length: u64, appended: &[u8]) {
         let total = length + appended.len() as u64;
         let ends_so = |bytes: Vec<u8>| bytes.len() as u64 == total && bytes.ends_with(appended);
@@ -334,11 +334,11 @@ impl Files {
         };
     }
 
-    /// Makes an empty file that says something by being there, not durable; false if something of
-    /// that name is there already.
+    /// Creates an empty file whose existence is the information, not durably; returns false if the
+    /// name exists already.
     ///
     /// # Errors
-    /// What the system says.
+    /// The error of the system.
     pub(crate) fn create_mark(&self, path: &str) -> Result<bool, FileError> {
         let fail = |e| FileError::from_errno("create", path, e);
         let (folder, name) = self.parent(path).map_err(fail)?;
@@ -349,31 +349,31 @@ impl Files {
         }
     }
 
-    /// Takes away a temporary file of ours.
+    /// Removes a temporary file of ours.
     pub(crate) fn discard(&self, temporary: &str) {
         if let Ok((folder, name)) = self.folder_of(temporary) {
             let _ = self.disk.remove(&Place { folder: &folder, name, path: temporary });
         }
     }
 
-    /// Removes a folder if nothing is in it.
+    /// Removes a folder if it is empty.
     pub fn remove_empty_folder(&self, path: &str) {
         if let Ok((folder, name)) = self.folder_of(path) {
             let _ = self.disk.remove_folder(&Place { folder: &folder, name, path });
         }
     }
 
-    /// Makes a folder and those above it.
+    /// Creates a folder and those above it.
     ///
     /// # Errors
-    /// What the system says.
+    /// The error of the system.
     pub fn create_dir(&self, path: &str) -> Result<(), FileError> {
         self.directory(path).map(drop).map_err(|e| FileError::from_errno("create", path, e))
     }
 
-    /// Makes what was written durable: of a new file also the folders that name it. A few are synced
-    /// one after the other, more of them side by side; for many, one sync of the file system costs
-    /// less than one for each.
+    /// Makes written files durable; for a new file, also the folders that name it. A few files are
+    /// synced one after the other, and more of them in parallel; for many, one sync of the file
+    /// system costs less than one for each.
     ///
     /// # Errors
     /// The first sync that failed.
@@ -400,7 +400,7 @@ impl Files {
             if let Written::NewIn(path) = file {
                 inodes.insert(path.rsplit_once('/').map_or(".", |(folder, _)| folder), DIRECTORY);
             }
-            // A new file is named by its folder, and a new folder by the one above it.
+            // A new file is named in its folder, and a new folder in the one above it.
             while let Some(path) = named {
                 let above = path.rsplit_once('/').map(|(folder, _)| folder);
                 let is_new = inodes.insert(above.unwrap_or("."), DIRECTORY).is_none();
@@ -411,10 +411,10 @@ impl Files {
             inodes.into_iter().partition(|(_, flags)| *flags == READ);
         let one = |(path, flags): &(&str, OFlags)| self.sync_one(path, *flags);
         match files.len() {
-            // The sync of a file writes the names that its folder has, too, and that of the folder
-            // finds nothing left to do; side by side each would wait for a flush of its own.
+            // The sync of a file also writes the names in its folder, so that the sync of the
+            // folder has nothing left to do. In parallel, each would wait for a flush of its own.
             ..=FEW => files.iter().chain(&folders).try_for_each(one),
-            // Of more files, they share the flushes that they wait for.
+            // More files share the flushes that they wait for.
             _ => files.par_iter().chain(&folders).try_for_each(one),
         }
     }
@@ -425,8 +425,8 @@ impl Files {
             .map_err(|e| FileError::from_errno("sync", path, e))
     }
 
-    /// Opens the file that writers lock, making it if needed. A file that has another name too is
-    /// left to that name: what a holder writes about itself would land there.
+    /// Opens the file that writers lock, and creates it if needed. A file with a second name is
+    /// unlinked first, because the description of the holder would be written to that name too.
     pub(super) fn open_lock_file(&self, path: &str) -> Result<File, FileError> {
         let fail = |e| FileError::from_errno("lock", path, e);
         let (folder, name) = self.parent(path).map_err(fail)?;
@@ -457,7 +457,7 @@ impl Files {
         opened.map(File::from).map_err(|e| FileError::from_errno("lock", ".", e))
     }
 
-    /// The folder that holds an existing file, and the file's name in it.
+    /// Returns the folder of an existing file, and the file's name in it.
     pub(super) fn folder_of<'p>(&self, path: &'p str) -> Result<(OwnedFd, &'p str), FileError> {
         let (folder, name) = path.rsplit_once('/').unwrap_or((".", path));
         open_beneath(&self.dir, folder, DIRECTORY, Mode::empty())
@@ -465,7 +465,7 @@ impl Files {
             .map_err(|e| FileError::from_errno("open the folder of", path, e))
     }
 
-    /// The folder that holds `path`, made if needed, and the last name of `path`.
+    /// Returns the folder of `path`, created if needed, and the last name of `path`.
     pub(super) fn parent<'p>(&self, path: &'p str) -> Result<(OwnedFd, &'p str), Errno> {
         match path.rsplit_once('/') {
             Some((parent, name)) => Ok((self.directory(parent)?, name)),
@@ -491,7 +491,7 @@ impl Files {
     }
 }
 
-/// Enough of a name to recognise a temporary file by, within the 255 bytes of a name.
+/// Returns a prefix of a name that identifies a temporary file, within the 255 bytes of a name.
 fn short(name: &str) -> &str {
     beginning(name, 100)
 }
@@ -507,7 +507,7 @@ mod tests {
     }
 
     #[test]
-    fn writers_never_overwrite_what_they_did_not_expect() {
+    fn writers_never_overwrite_unexpected_bytes() {
         use std::os::unix::fs::PermissionsExt as _;
         let (dir, files) = files();
         files.create_new("f", b"old").unwrap();
