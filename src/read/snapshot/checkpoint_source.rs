@@ -117,7 +117,7 @@ impl CheckpointSource {
     fn sealed_config(&self, vault: &Vault) -> Result<Option<Mark>, LogError> {
         let id = DocumentId::config();
         if let Some(record) = self.recorded(&id) {
-            return Ok(record.seals.last().map(|seal| seal.mark.clone()));
+            return Ok(record.seals.last().map(|seal| seal.mark));
         }
         Ok(self.log(vault)?.sound()?.bound().remove(&id))
     }
