@@ -1,4 +1,4 @@
-//! What recomputes the record (`verify`), attributes it and exports evidence of it (`evidence`), and
+//! Recomputes the record (`verify`), attributes it and exports evidence of it (`evidence`), and
 //! repairs it (`recover`).
 
 pub mod evidence;

@@ -197,7 +197,7 @@ fn a_bundle_proves_who_completed_a_set_and_leaves_a_move_open() {
     place.typed("read nodes/new").var("CTX_SESSION", "s-2").run().ok();
     place.ctx("evidence export --session s-2 -o moved.tar").ok();
     let told = place.ctx("evidence verify moved.tar").ok().stdout;
-    assert!(told.contains("whose end no checkpoint seals"), "{told}");
+    assert!(told.contains("but no checkpoint seals its end"), "{told}");
     assert!(told.contains(" 0 contradicted"), "{told}");
 }
 

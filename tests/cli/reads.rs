@@ -642,7 +642,7 @@ fn a_text_that_may_not_be_read_is_not_said_to_be_different() {
         let outcome = replayed.lines().next().unwrap().split_once("  ").unwrap().1;
         outcome.to_owned()
     };
-    assert_snapshot!(told("replay --session s --as vi@x.com"), @"contextnest://nodes/plan@2 v1  cannot tell: you may not read it, if checkpoint 2 holds it");
+    assert_snapshot!(told("replay --session s --as vi@x.com"), @"contextnest://nodes/plan@2 v1  cannot tell: checkpoint 2 does not contain it, or you may not read it");
     assert_snapshot!(told("replay --session s --output --as vi@x.com"), @"read  cannot tell: you may not read all that it has");
     place.ctx("replay --session s --as sam@x.com").ok();
 }

@@ -271,7 +271,11 @@ fn an_entry_that_the_reader_may_not_see_is_not_exported() {
     assert!(holds(&by_editor));
     assert_eq!(said(&by_editor, "content"), [(uri.clone(), "proved", false)]);
     let by_viewer = export("viv@example.com").exits(1);
-    assert!(by_viewer.stderr.contains("you may see no such staged entry"), "{}", by_viewer.stderr);
+    assert!(
+        by_viewer.stderr.contains("this staged entry does not exist, or you may not see it"),
+        "{}",
+        by_viewer.stderr
+    );
     assert!(!by_viewer.stderr.contains("contextnest://staged/"), "{}", by_viewer.stderr);
     let bundle = by_viewer.stdout.into_bytes();
     assert_eq!(said(&bundle, "staged"), []);
@@ -307,7 +311,8 @@ fn results_of_sources_are_made_again_from_what_is_kept() {
     recorded(&place, "s", b"two");
     assert_eq!(results_again(&place, "s", ANA), ["same"; 2]);
     assert_eq!(results_again(&place, "s", KIM), ["same"; 2]);
-    let unseen = "cannot tell: you may see no staged entry with this result";
+    let unseen =
+        "cannot tell: a staged entry with this result does not exist, or you may not see it";
     assert_eq!(results_again(&place, "s", EVE), [unseen; 2]);
     let trace = place.ctx("trace list --session s --json").ok().json("ctx.trace.list");
     let trace = trace["traces"][0]["trace"].as_str().unwrap().to_owned();
@@ -375,7 +380,10 @@ fn a_staged_text_of_others_is_not_told() {
     place.args(&["stage", "show", &uri, "--session", "s", "--as", ANA]).run().ok();
     assert_eq!(replayed(&place, "s", ANA), ["same"]);
     assert_eq!(replayed(&place, "s", KIM), ["same"]);
-    assert_eq!(replayed(&place, "s", EVE), ["cannot tell: you may see no such staged entry"]);
+    assert_eq!(
+        replayed(&place, "s", EVE),
+        ["cannot tell: this staged entry does not exist, or you may not see it"]
+    );
     // Nor are its name and its hash.
     for json in ["", " --json"] {
         let said = place.ctx(&format!("replay --session s --as {EVE}{json}")).exits(1).stdout;

@@ -1,8 +1,8 @@
-//! Which version each line of a text comes from, followed from one version to the next
+//! Attribution of each line of a text to a version, followed from one version to the next
 //! (`spec/evidence.md`, EVID-3 to EVID-6).
 //!
-//! Lines that follow one another and come from one version are one span, so that a version costs
-//! what the text has of spans and of changes, not of lines.
+//! Consecutive lines from one version are one span, so the cost of a version depends on the number
+//! of spans and changes, not of lines.
 
 use std::collections::BTreeMap;
 use std::mem;
@@ -11,26 +11,26 @@ use std::ops::Range;
 use crate::record::chain::diff::change::Changes;
 use crate::values::model::number::Version;
 
-/// Lines that follow one another and come from one version.
+/// Consecutive lines that come from one version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Span {
-    /// The version that added them.
+    /// Version that added the lines.
     pub version: Version,
-    /// The first of them, from 0.
+    /// First line, counted from 0.
     pub start: usize,
-    /// The line after the last of them.
+    /// Line after the last one.
     pub end: usize,
 }
 
-/// The versions that the lines of a text come from.
+/// Versions that the lines of a text come from.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Attribution {
     spans: Vec<Span>,
 }
 
 impl Attribution {
-    /// Follows the lines to the next version, which these changes make. What is added comes from it,
-    /// all other lines from where they came before.
+    /// Applies the changes that made the next version. Added lines come from that version; all
+    /// other lines keep their origin.
     pub fn follow(&mut self, changes: &Changes, version: Version) {
         let mut old = Rest { spans: mem::take(&mut self.spans), first: 0, at: 0 };
         for change in &changes.0 {
@@ -41,17 +41,17 @@ impl Attribution {
         old.take(usize::MAX, |span| self.push(span.version, span.end - span.start));
     }
 
-    /// The spans, in the order of the text.
+    /// Returns the spans, in the order of the text.
     pub fn spans(&self) -> &[Span] {
         &self.spans
     }
 
-    /// How many lines the text has.
+    /// Returns the number of lines of the text.
     pub fn lines(&self) -> usize {
         self.spans.last().map_or(0, |last| last.end)
     }
 
-    /// The spans of some of the lines, the first and the last cut where these begin and end.
+    /// Returns the spans of a range of lines, cut at both ends of the range.
     pub fn within(&self, lines: Range<usize>) -> impl Iterator<Item = Span> {
         let first = self.spans.partition_point(|span| span.end <= lines.start);
         let (start, end) = (lines.start, lines.end);
@@ -63,7 +63,7 @@ impl Attribution {
         })
     }
 
-    /// How many of some of the lines come from each version.
+    /// Returns the number of lines in a range that come from each version.
     pub fn counts(&self, lines: Range<usize>) -> BTreeMap<Version, usize> {
         let mut counts = BTreeMap::new();
         for span in self.within(lines) {
@@ -82,17 +82,17 @@ impl Attribution {
     }
 }
 
-/// The lines of the text before that were not yet taken.
+/// Lines of the previous text that were not yet taken.
 struct Rest {
     spans: Vec<Span>,
-    /// The span with the next line.
+    /// Index of the span that contains the next line.
     first: usize,
-    /// The next line.
+    /// Number of the next line.
     at: usize,
 }
 
 impl Rest {
-    /// Takes so many lines, or all that are left.
+    /// Takes up to `lines` lines, and passes each span of them to `each`.
     fn take(&mut self, lines: usize, mut each: impl FnMut(Span)) {
         let end = self.at.saturating_add(lines);
         while let Some(span) = self.spans.get(self.first).filter(|_| self.at < end) {
@@ -112,14 +112,13 @@ mod tests {
     use crate::record::chain::diff;
     use crate::record::chain::diff::change::Work;
 
-    /// The version of each line.
+    /// Returns the version of each line.
     fn versions(attribution: &Attribution) -> Vec<u64> {
         let each = |span: &Span| vec![span.version.0; span.end - span.start];
         attribution.spans().iter().flat_map(each).collect()
     }
 
-    /// A patch that [`diff::print`] made, put in line by line: each line of the text with its
-    /// version.
+    /// Applies a patch that [`diff::print`] made, line by line. Returns each line with its version.
     fn patched(old: &[(String, u64)], patch: &str, version: u64) -> Vec<(String, u64)> {
         let (mut new, mut at) = (Vec::new(), 0);
         let mut lines = patch.split_inclusive('\n').skip(2).peekable();

@@ -1,8 +1,8 @@
 //! Blame: the version, author and time of each line of a published text (paper, section 12.1;
 //! `spec/evidence.md`).
 //!
-//! The history is recomputed from its first version to the one that the checkpoint seals. If
-//! anything on the way does not verify, there is no answer: a line is never attributed by guess.
+//! The history is recomputed from its first version to the one that the checkpoint seals. If any
+//! version on the way does not verify, blame fails: a line is never attributed by guess.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -27,50 +27,46 @@ use crate::values::model::timestamp::Timestamp;
 /// The lines of a text with the versions that they come from.
 #[derive(Debug)]
 pub(crate) struct Blame {
-    /// Which version each line comes from.
     pub(crate) attribution: Attribution,
-    /// Those versions.
+    /// Every version that a line comes from.
     pub(crate) origins: BTreeMap<Version, Origin>,
 }
 
-/// A version that lines come from.
+/// A version that added lines.
 #[derive(Debug)]
 pub(crate) struct Origin {
-    /// The author that the text of the version names, otherwise who made it (EVID-8).
+    /// Author that the text of the version names, otherwise its maker (EVID-8).
     pub(crate) author: Rc<str>,
-    /// Who made it.
+    /// Maker of the version.
     pub(crate) edited_by: String,
-    /// When.
     pub(crate) edited_at: Timestamp,
-    /// Who approved the submission that it is or belongs to.
+    /// Reviewers who approved the submission that the version is or belongs to.
     pub(crate) approved_by: Rc<[String]>,
 }
 
-/// The place where a history does not verify.
+/// Place where a history does not verify.
 #[derive(Debug)]
 pub(crate) struct Unverified {
-    /// The artifact.
     pub(crate) id: DocumentId,
-    /// The version, if its entry says which one it is.
+    /// Version number, if the entry has a readable one.
     pub(crate) version: Option<Version>,
-    /// What is wrong with it.
     pub(crate) why: ChainError,
 }
 
-/// A section, or what is before the first one, with the lines that it has of each version.
+/// Number of lines that each version contributed to a section, or to the text before the first one.
 #[derive(Debug)]
 pub(crate) struct SectionBlame {
-    /// The section, as bytes of the text.
+    /// Section, as a byte range of the text.
     pub(crate) section: Section,
-    /// How many of its lines come from each version.
+    /// Number of lines from each version.
     pub(crate) counts: BTreeMap<Version, usize>,
 }
 
 impl Blame {
-    /// Attributes the lines of a text that the chain vouches for.
+    /// Attributes the lines of a served text.
     ///
     /// # Errors
-    /// The first version up to it that does not verify.
+    /// Returns the first version up to it that does not verify.
     pub(crate) fn of(
         files: &Files,
         served: &Served,
@@ -80,10 +76,10 @@ impl Blame {
         Self::at(files, &served.id, history, sealed)
     }
 
-    /// Attributes the lines of a version with this chain hash.
+    /// Attributes the lines of the version that has this number and chain hash.
     ///
     /// # Errors
-    /// The first version up to it that does not verify.
+    /// Returns the first version up to it that does not verify.
     pub(crate) fn at(
         files: &Files,
         id: &DocumentId,
@@ -114,14 +110,14 @@ impl Blame {
         Err(Unverified { id: id.clone(), version: Some(sealed.0), why })
     }
 
-    /// The lines that a part of the text has, from 0.
+    /// Returns the lines of a byte range of the text, counted from 0.
     pub(crate) fn lines_of(text: &str, bytes: Range<usize>) -> Range<usize> {
         let start = lines_before(text, 0, bytes.start);
         start..start + lines_before(text, bytes.start, bytes.end)
     }
 
-    /// The sections of a text, or of one of its sections, each with its subsections; first what is
-    /// before all of them, the frontmatter included (EVID-10).
+    /// Returns the blame of all sections of a text, or of one section and its subsections. The
+    /// first element is the text before all sections, including the frontmatter (EVID-10).
     pub(crate) fn sections(&self, served: &Served, whole: Option<&Section>) -> Vec<SectionBlame> {
         let all = served.sections();
         let start = all.first().map_or(served.text.len(), |first| first.range.start);
@@ -142,12 +138,12 @@ impl Blame {
     }
 }
 
-/// How many lines begin between two places, the first of which begins a line.
+/// Counts the lines that begin between two places. The first place must begin a line.
 fn lines_before(text: &str, start: usize, end: usize) -> usize {
     text[start..end].split_inclusive('\n').count()
 }
 
-/// The line that begins at each place where a section begins or ends.
+/// Returns the line at each place where a section begins or ends.
 fn lines_at(text: &str, sections: &[Section]) -> BTreeMap<usize, usize> {
     let places: BTreeSet<usize> =
         sections.iter().flat_map(|section| [section.range.start, section.range.end]).collect();
@@ -162,22 +158,22 @@ fn lines_at(text: &str, sections: &[Section]) -> BTreeMap<usize, usize> {
 
 type Approvals = BTreeMap<Version, Reviewed>;
 
-/// What is known after some versions.
+/// State after the versions followed so far.
 #[derive(Default)]
 struct Follower {
     attribution: Attribution,
     work: Work,
     last: Option<Version>,
-    /// The text of the last version, where the next one is stored in full.
+    /// Text of the last version; empty unless the next version is a keyframe.
     before: String,
-    /// The author of each version.
+    /// Author of each version.
     authors: Vec<(Version, Option<Rc<str>>)>,
-    /// What the texts of published and retiring versions say of their reviews.
+    /// Review fields in the texts of published and retiring versions.
     reviews: Vec<(Version, ReviewFields)>,
 }
 
 impl Follower {
-    /// Follows the lines to the next version, which has to verify (EVID-2).
+    /// Follows the lines to the next version, which must verify (EVID-2).
     fn follow(
         &mut self,
         version: &mut Recomputed<'_, '_>,
@@ -219,7 +215,7 @@ impl Follower {
         Ok(())
     }
 
-    /// Keeps the author of a version; one name for as many versions as have it.
+    /// Records the author of a version. Consecutive versions with the same author share one string.
     fn note(&mut self, version: Version, author: Option<String>) {
         let before = self.authors.last().and_then(|(_, author)| author.as_ref());
         let author = match (author, before) {
@@ -229,8 +225,8 @@ impl Follower {
         self.authors.push((version, author));
     }
 
-    /// The reviews of versions, by the submission, whose lines they are about: what an approval
-    /// stamps is its own.
+    /// Returns the reviews by the version of their submission. Its lines are attributed to the
+    /// submission, except those that the approval stamps.
     fn approvals(&self, files: &Files, id: &DocumentId, history: &History) -> Approvals {
         let last = self.last.unwrap_or(Version::NONE);
         let of_files = history.entries().filter(|_| !id.is_document()).map(|e| (e.version, None));
@@ -241,14 +237,14 @@ impl Follower {
         reviewed.map(|reviewed| (reviewed.submission, reviewed)).collect()
     }
 
-    /// The lines, with the versions that they come from.
+    /// Returns the attributed lines with the origins of their versions.
     fn finish(self, files: &Files, id: &DocumentId, history: &History) -> Blame {
         let approvals = self.approvals(files, id, history);
         let used: BTreeSet<Version> =
             self.attribution.spans().iter().map(|span| span.version).collect();
         let origin = |(entry, (version, author)): (&Entry, (Version, Option<Rc<str>>))| {
             let reviewed = approvals.get(&version);
-            // The entry of the target of a move is its approver's.
+            // The target of a move has the entry of its approver.
             let (edited_by, edited_at) = written(entry, reviewed);
             let origin = Origin {
                 author: author.unwrap_or_else(|| edited_by.into()),

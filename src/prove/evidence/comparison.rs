@@ -1,7 +1,7 @@
-//! The changes from one text to another, as a reviewer reads them: hunks with the sections that they
-//! are in, and within lines the words that differ.
+//! Comparison of two texts for a reviewer: hunks with the sections that they are in, and the words
+//! that differ within lines.
 //!
-//! The work is bounded whatever the two texts are: both searches, for lines and for words, count
+//! The work is bounded for any two texts, because both searches, for lines and for words, limit
 //! their steps (see [`Work`]).
 
 use std::ops::Range;
@@ -9,54 +9,54 @@ use std::ops::Range;
 use crate::record::chain::diff::change::{Changes, Work};
 use crate::text::document::sections::{Section, sections};
 
-/// Lines that stay, before and after each change.
+/// Number of unchanged lines before and after each change.
 const CONTEXT: usize = 3;
 
-/// A longer line is compared as a whole.
+/// Length above which a line is compared as a whole, in bytes.
 const LONGEST: usize = 16 << 10;
 
-/// What marks words in plain text. A line that has one of these itself is compared as a whole, so
-/// that a text cannot forge a mark.
+/// Marks of words in plain text. A line that contains one of these itself is compared as a whole,
+/// so that a text cannot forge a mark.
 pub(crate) const MARKS: [&str; 4] = ["[-", "-]", "{+", "+}"];
 
 /// A group of changes with the lines around it.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Hunk<'t> {
-    /// Its lines in the old text, from 0.
+    /// Lines in the old text, from 0.
     pub(crate) old: Range<usize>,
-    /// Its lines in the new text, from 0.
+    /// Lines in the new text, from 0.
     pub(crate) new: Range<usize>,
-    /// The anchors of the sections in which it changes something; empty for what is before the first.
+    /// Anchors of the changed sections; that of text before the first section is empty.
     pub(crate) sections: Vec<String>,
-    /// What it says.
+    /// Lines of both texts, in order.
     pub(crate) lines: Vec<Compared<'t>>,
 }
 
 /// A line of a hunk, without its end.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Compared<'t> {
-    /// It stays.
+    /// Unchanged line.
     Kept(&'t str),
-    /// This line of the old text is removed.
+    /// Removed line, with its number in the old text.
     Removed(usize, &'t str),
-    /// It is added.
+    /// Added line.
     Added(&'t str),
-    /// Words of this line of the old text are replaced.
+    /// Line with replaced words, with its number in the old text.
     Changed(usize, Vec<Piece<'t>>),
 }
 
 /// A part of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Piece<'t> {
-    /// It stays.
+    /// Unchanged part.
     Kept(&'t str),
-    /// It is removed.
+    /// Removed part.
     Removed(&'t str),
-    /// It is added.
+    /// Added part.
     Added(&'t str),
 }
 
-/// Compares two texts; `is_markdown`, where they have sections.
+/// Compares two texts. Only Markdown texts have sections.
 pub(crate) fn compare<'t>(old: &'t str, new: &'t str, is_markdown: bool) -> Vec<Hunk<'t>> {
     let mut work = Work::default();
     let sides = Sides { old: Side::new(old, is_markdown), new: Side::new(new, is_markdown) };
@@ -80,7 +80,7 @@ pub(crate) fn compare<'t>(old: &'t str, new: &'t str, is_markdown: bool) -> Vec<
     groups.iter().filter_map(|group| sides.hunk(group, &mut work)).collect()
 }
 
-/// Where lines are replaced.
+/// Range of lines that replaces another.
 struct ReplacedLines {
     old: Range<usize>,
     new: Range<usize>,
@@ -94,7 +94,7 @@ impl ReplacedLines {
 
 struct Side<'t> {
     lines: Vec<&'t str>,
-    /// The line at which each section begins, with its anchor.
+    /// Line at which each section begins, with its anchor.
     sections: Vec<(usize, String)>,
 }
 
@@ -111,7 +111,7 @@ impl<'t> Side<'t> {
         Self { lines: text.split_inclusive('\n').collect(), sections }
     }
 
-    /// The sections that have these lines.
+    /// Returns the anchors of the sections that contain these lines.
     fn within(&self, lines: &Range<usize>) -> impl Iterator<Item = &str> {
         let first = self.sections.partition_point(|(begin, _)| *begin <= lines.start);
         let last = self.sections.partition_point(|(begin, _)| *begin < lines.end).max(first);
@@ -157,7 +157,7 @@ impl<'t> Sides<'t> {
 
     fn replace(&self, place: &ReplacedLines, work: &mut Work, lines: &mut Vec<Compared<'t>>) {
         let (old, new) = (&self.old.lines[place.old.clone()], &self.new.lines[place.new.clone()]);
-        // Lines that are not alike: removed ones stand before added ones.
+        // Lines without enough in common: removed ones come before added ones.
         let (mut removed, mut added) = (Vec::new(), Vec::new());
         for n in 0..old.len().max(new.len()) {
             let number = place.old.start + n;
@@ -181,7 +181,7 @@ fn line_of(line: &str) -> &str {
     line.strip_suffix('\n').unwrap_or(line)
 }
 
-/// The words that differ between two lines; none where the lines have less than half in common.
+/// Compares the words of two lines; `None` if less than half of them is equal.
 fn words<'t>(old: &'t str, new: &'t str, work: &mut Work) -> Option<Vec<Piece<'t>>> {
     let ends = old.ends_with('\n') == new.ends_with('\n');
     let (old, new) = (line_of(old), line_of(new));
@@ -200,7 +200,7 @@ fn words<'t>(old: &'t str, new: &'t str, work: &mut Work) -> Option<Vec<Piece<'t
             }
             length
         };
-    // Bytes up to here, in the old line and in the new one.
+    // Bytes up to this place, in the old line and in the new one.
     let (mut x, mut y) = (0, 0);
     for change in &changes.0 {
         let kept = push(&before[at..at + change.kept], old, x, Piece::Kept);
@@ -214,7 +214,7 @@ fn words<'t>(old: &'t str, new: &'t str, work: &mut Work) -> Option<Vec<Piece<'t
     (2 * same >= old.len().max(new.len())).then_some(pieces)
 }
 
-/// Words, runs of blanks, and each other character.
+/// Splits a line into words, runs of blanks, and single other characters.
 fn split(line: &str) -> Vec<&str> {
     let kind = |c: char| match c {
         c if c.is_alphanumeric() => 1,

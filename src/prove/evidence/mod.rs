@@ -1,12 +1,11 @@
-//! What the histories prove about a text beyond that it was published (`spec/evidence.md`,
+//! Facts that the histories prove about a text beyond its publication (`spec/evidence.md`,
 //! `spec/audit.md`).
 //!
-//! `attribution` follows lines from version to version, `blame` does so over a verified history
-//! and says who made the versions that they come from. `comparison` and `submission` are what a
-//! reviewer reads. `replay` makes texts of accesses again, `staged` those that sources
-//! returned,
-//! `bundle` is a file that proves them without the vault, and
-//! `publications` lists what was published in a period.
+//! `attribution` follows lines from version to version, and `blame` does so over a verified history
+//! and names the makers of the versions. `comparison` and `submission` prepare what a reviewer
+//! reads. `replay` reproduces the texts of accesses, and `staged` those that sources returned.
+//! `bundle` proves accesses in one file, without the vault. `publications` lists what was published
+//! in a period.
 
 pub mod attribution;
 pub(crate) mod blame;

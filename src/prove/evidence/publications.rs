@@ -1,5 +1,5 @@
-//! Every publication and retirement in a period: the population that an auditor samples from
-//! (`spec/evidence.md`, section 6).
+//! Every publication and retirement in a period: the population from which an auditor takes a
+//! sample (`spec/evidence.md`, section 6).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -26,14 +26,14 @@ use crate::values::model::number::{CheckpointNumber, Version};
 use crate::values::model::timestamp::Timestamp;
 
 words! {
-    /// What an event did to an artifact.
+    /// Effect of an event on an artifact.
     #[derive(PartialOrd, Ord)]
     pub(crate) enum Act {
         /// A version was published.
         Published = "published",
         /// The artifact was retired.
         Retired = "retired",
-        /// It left the maps, and its history records no retirement.
+        /// The artifact was removed from the maps, and its history does not record a retirement.
         Removed = "removed",
     }
 }
@@ -41,50 +41,48 @@ words! {
 /// One artifact in one event.
 #[derive(Clone, Debug)]
 pub(crate) struct Publication {
-    /// The number of the checkpoint.
+    /// Number of the checkpoint.
     pub(crate) checkpoint: CheckpointNumber,
-    /// When the checkpoint was made.
+    /// Time of the checkpoint.
     pub(crate) at: Timestamp,
-    /// The hash of the checkpoint.
+    /// Hash of the checkpoint.
     pub(crate) checkpoint_hash: Digest,
-    /// What happened.
     pub(crate) act: Act,
-    /// The artifact.
     pub(crate) id: DocumentId,
-    /// The version, as the checkpoint or the retirement has it.
+    /// Version, as recorded in the checkpoint or the retirement.
     pub(crate) version: Option<Version>,
-    /// Its record, if there is one.
+    /// Entry of the version, if it exists.
     pub(crate) entry: Option<Entry>,
-    /// Who submitted and who approved it; none without a review.
+    /// Review of the version; `None` if it was not reviewed.
     pub(crate) reviewed: Option<Reviewed>,
-    /// That one reviewer retired it at once, and why; none otherwise.
+    /// Retirement by one reviewer alone; `None` otherwise.
     pub(crate) emergency: Option<Emergency>,
-    /// The field `author` of the version.
+    /// Field `author` of the version.
     pub(crate) author: Option<String>,
-    /// Why the record does not verify; none if it does.
+    /// Reason why the record does not verify; `None` if it does.
     pub(crate) why: Option<String>,
 }
 
 /// A retirement by one reviewer (REV-14).
 #[derive(Clone, Debug)]
 pub(crate) struct Emergency {
-    /// Why.
+    /// Reason that the reviewer gave.
     pub(crate) reason: String,
-    /// The entry by which another reviewer ratified it; none so far.
+    /// Entry that records the ratification by another reviewer; `None` until then.
     pub(crate) ratified: Option<Entry>,
 }
 
-/// What a history proves of one version.
+/// Facts that a history proves about one version.
 struct Fact {
     entry: Entry,
     reviewed: Option<Reviewed>,
     emergency: Option<Emergency>,
     author: Option<String>,
-    /// What is wrong with it or with a version before it.
+    /// Fault of the version or of a version before it.
     why: Option<String>,
 }
 
-/// The publications in a half-open period, by their checkpoints and ids.
+/// Returns the publications in a half-open period, in the order of checkpoints and ids.
 pub(crate) fn publications(
     vault: &Vault,
     chronicle: &Chronicle<'_>,
@@ -119,7 +117,7 @@ pub(crate) fn publications(
     rows
 }
 
-/// What is wrong with the approval of an event of one artifact.
+/// Returns the fault in the approval of an event of one artifact.
 fn unapproved(
     files: &Files,
     approvals: &Sealings<'_>,
@@ -136,7 +134,7 @@ fn unapproved(
     found.map(|why| why.to_string())
 }
 
-/// The checkpoints whose hashes do not follow.
+/// Checkpoints whose hashes do not match, or were not compared.
 struct Faults {
     wrong: BTreeSet<CheckpointNumber>,
     not_compared: Option<CheckpointNumber>,
@@ -196,9 +194,11 @@ fn removed(event: &Checkpoint, id: &DocumentId, facts: &Result<Vec<Fact>, String
         .map(|facts| facts.iter().find(|fact| fact.entry.retired_at() == Some(event.at)));
     let (act, fact, why) = match retirement {
         Err(why) => (Act::Removed, None, Some(why.clone())),
-        Ok(None) => {
-            (Act::Removed, None, Some("the history records no retirement at that time".to_owned()))
-        }
+        Ok(None) => (
+            Act::Removed,
+            None,
+            Some("the history does not record a retirement at that time".to_owned()),
+        ),
         Ok(Some(fact)) => (Act::Retired, Some(fact), fact.why.clone()),
     };
     row(event, act, (id, fact.map(|fact| fact.entry.version)), fact, why)
@@ -226,10 +226,10 @@ fn row(
     }
 }
 
-/// What the history of an artifact proves of each of its versions.
+/// Returns the facts about each version of an artifact.
 ///
 /// # Errors
-/// Why there is no history.
+/// Returns the reason why the history cannot be read.
 fn facts(vault: &Vault, id: &DocumentId) -> Result<Vec<Fact>, String> {
     let files = vault.files();
     let history = replay::load(files, id).map_err(|why| why.explained(vault, id).to_string())?;
@@ -265,19 +265,19 @@ fn facts(vault: &Vault, id: &DocumentId) -> Result<Vec<Fact>, String> {
     Ok(facts)
 }
 
-/// The emergency by which a version, whose text has these fields, retires its document.
+/// Returns the emergency retirement that a version makes by these review fields.
 fn emergency(entry: &Entry, review: &ReviewFields) -> Option<Emergency> {
     let is_emergency = review.state == ReviewState::Emergency && entry.retired_at().is_some();
     let reason = review.reason.clone().unwrap_or_default();
     is_emergency.then_some(Emergency { reason, ratified: None })
 }
 
-/// Whether a version, whose text has these fields, ratifies the emergency before it.
+/// Returns true if a version with these review fields ratifies the emergency before it.
 fn is_ratification(entry: &Entry, review: &ReviewFields) -> bool {
     review.state == ReviewState::Ratified && entry.state == EntryState::Unpublished
 }
 
-/// Notes who ratified the last event, if that is an emergency which was not ratified before.
+/// Records the ratification of the last event, if that is an emergency that was not yet ratified.
 fn ratify(facts: &mut [Fact], entry: &Entry) {
     let mut events = facts.iter_mut().rev().filter(|f| f.entry.state != EntryState::Unpublished);
     if let Some(emergency) = events.next().and_then(|fact| fact.emergency.as_mut()) {
@@ -285,7 +285,7 @@ fn ratify(facts: &mut [Fact], entry: &Entry) {
     }
 }
 
-/// Why a text may not be what its entry says.
+/// Returns the reason why a text may not match its entry.
 fn version_fault(version: &mut crate::record::chain::walk::Recomputed<'_, '_>) -> Option<String> {
     let said = version.check_text().and_then(|()| version.check_retirement());
     said.err().map(|why| why.to_string())

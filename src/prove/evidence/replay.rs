@@ -1,4 +1,4 @@
-//! Making the texts of an access again, and comparing them with what was recorded (AUDIT-9).
+//! Reproduces the texts of an access, and compares them with the record (AUDIT-9).
 
 use std::ops::Range;
 
@@ -15,21 +15,21 @@ use crate::values::model::id::DocumentId;
 use crate::values::model::number::{CheckpointNumber, Version};
 use crate::values::model::timestamp::Timestamp;
 
-/// What a comparison gave.
+/// Result of a comparison.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Outcome {
-    /// The vault gives exactly these bytes.
+    /// The vault returns exactly these bytes.
     Same,
-    /// The vault gives other bytes, or another version: what differs.
+    /// The vault returns other bytes, or another version, with the difference.
     Different(String),
-    /// The bytes cannot be made again: what is missing.
+    /// The bytes cannot be reproduced, with the reason.
     CannotTell(String),
 }
 
 serialize_as_words!(Outcome);
 
 impl Outcome {
-    /// Its words.
+    /// Returns the word of the outcome in reports.
     pub(crate) fn as_str(&self) -> &'static str {
         match self {
             Self::Same => "same",
@@ -38,7 +38,7 @@ impl Outcome {
         }
     }
 
-    /// What differs or is missing.
+    /// Returns the difference, or the reason why the bytes cannot be reproduced.
     pub(crate) fn why(&self) -> Option<&str> {
         match self {
             Self::Same => None,
@@ -47,25 +47,26 @@ impl Outcome {
     }
 }
 
-/// A text of an access, or the result of a hydration, made again.
+/// A reproduced text of an access, or result of a hydration.
 #[derive(Clone, Debug)]
 pub(crate) struct Replayed {
-    /// The URI or id that the line has for it.
+    /// URI or id that the line records.
     pub(crate) name: String,
-    /// Whether it is what a source returned.
+    /// True for the result of a source.
     pub(crate) is_result: bool,
-    /// The version that is recorded.
+    /// Recorded version.
     pub(crate) version: u64,
-    /// The hash of the bytes that is recorded.
+    /// Recorded hash of the bytes.
     pub(crate) sha256: String,
-    /// What the vault gives now.
+    /// Comparison with what the vault returns now.
     pub(crate) outcome: Outcome,
-    /// What is wrong with the approval of the version.
+    /// Fault in the approval of the version.
     pub(crate) finding: Option<String>,
 }
 
-/// Makes the texts of a line again, or the result of a hydration, from histories whose every hash is recomputed; first of all
-/// compares the head that the line names. Staged contents are those that are kept.
+/// Reproduces the texts of a line, or the result of a hydration, from histories whose hashes are
+/// all recomputed. First compares the head that the line names. For staged contents, checks that
+/// they are kept.
 pub(crate) fn replay(
     (vault, source): (&Vault, &CheckpointSource),
     staged: &StagedTexts<'_>,
@@ -107,8 +108,8 @@ pub(crate) fn replay(
     }
 }
 
-/// Whether the reader of a vault may be told whether the output of a line is the same: every text of
-/// it may be read, or everything.
+/// Returns true if the reader of a vault may learn whether the output of a line is the same: they
+/// may read all its texts, or everything.
 pub(crate) fn may_know(vault: &Vault, source: &CheckpointSource, line: &Line) -> bool {
     let snapshot = |number| Snapshot::of(vault, source, Some(CheckpointNumber(number))).ok();
     let head = line.request.head.as_ref().and_then(|head| snapshot(head.checkpoint));
@@ -132,7 +133,9 @@ fn compare(
     if let Some(name) = text.uri.as_deref().and_then(staged_uri) {
         return staged.compare(vault, &name, text);
     }
-    let Some(id) = id_of(vault, text) else { return cannot_tell("the line names no document") };
+    let Some(id) = id_of(vault, text) else {
+        return cannot_tell("the line does not name a document");
+    };
     let Some(checkpoint) = text.checkpoint else {
         return cannot_tell("no checkpoint sealed the version");
     };
@@ -143,17 +146,17 @@ fn compare(
     let served = match snapshot.get(&id) {
         Some(Ok(served)) => served,
         Some(Err(withheld)) => return cannot_tell(&withheld.why.to_string()),
-        // To a limited reader a text that may not be read is not there.
+        // For a limited reader, a text that they may not read does not exist.
         None if snapshot.hides_anything() => {
             return cannot_tell(&format!(
-                "you may not read it, if checkpoint {checkpoint} holds it"
+                "checkpoint {checkpoint} does not contain it, or you may not read it"
             ));
         }
-        None => return Outcome::Different(format!("checkpoint {checkpoint} does not hold it")),
+        None => return Outcome::Different(format!("checkpoint {checkpoint} does not contain it")),
     };
     if served.entry.version != Version(text.version) {
         let version = served.entry.version;
-        return Outcome::Different(format!("checkpoint {checkpoint} holds version {version}"));
+        return Outcome::Different(format!("checkpoint {checkpoint} contains version {version}"));
     }
     if served.entry.chain_hash.to_string() != text.chain_hash {
         return Outcome::Different("the version has another chain hash".to_owned());
@@ -169,7 +172,7 @@ fn compare(
     }
 }
 
-/// What is wrong with the approval of a version that was handed out, if the reader may read it.
+/// Returns the fault in the approval of a version that was handed out, if the reader may read it.
 pub(crate) fn finding((vault, source): (&Vault, &CheckpointSource), text: &Text) -> Option<String> {
     let (id, checkpoint) = (id_of(vault, text)?, CheckpointNumber(text.checkpoint?));
     let snapshot = Snapshot::of(vault, source, Some(checkpoint)).ok()?;
@@ -178,7 +181,7 @@ pub(crate) fn finding((vault, source): (&Vault, &CheckpointSource), text: &Text)
     snapshot.finding(&id, Version(text.version))
 }
 
-/// What was handed out of a version, with and without comments.
+/// Returns the text that was handed out of a version, with and without comments.
 fn candidates(served: &Served, range: Range<usize>, part: Option<Part>) -> Vec<String> {
     if part == Some(Part::Instructions) {
         return pack::instructions(&served.text).map(|(text, _)| text).into_iter().collect();
@@ -191,7 +194,7 @@ fn is_it(bytes: &str, text: &Text) -> bool {
     bytes.len() as u64 == text.bytes && Digest::of(bytes.as_bytes()).to_string() == text.sha256
 }
 
-/// The document that a text is of; none where the line names none of this vault.
+/// Returns the document that a text names; `None` if it does not belong to this vault.
 pub(super) fn id_of(vault: &Vault, text: &Text) -> Option<DocumentId> {
     let Some(uri) = &text.uri else { return text.id.as_ref()?.parse().ok() };
     match Uri::parse_in(uri, &vault.config().authorities).ok()?.target {

@@ -1,5 +1,5 @@
-//! Staged entries as the reader of evidence may see them, and what is made again of their contents
-//! (AUDIT-9).
+//! Staged entries that a reader of evidence may see, and the comparison of their
+//! contents (AUDIT-9).
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -12,24 +12,25 @@ use crate::record::staging::{
 };
 use crate::values::model::id::DocumentId;
 
-/// Why nothing is said of an entry that is not there, or that the reader may not see.
-pub(crate) const UNSEEN: &str = "you may see no such staged entry";
+/// Reason for an entry that does not exist or that the reader may not see. It is the same for both,
+/// so that it reveals nothing.
+pub(crate) const UNSEEN: &str = "this staged entry does not exist, or you may not see it";
 
-/// Why nothing is said of the result of a hydration without an entry, or with one that the reader may
-/// not see.
-pub(crate) const NOT_STAGED: &str = "you may see no staged entry with this result";
+/// Reason for the result of a hydration without an entry that the reader may see.
+pub(crate) const NOT_STAGED: &str =
+    "a staged entry with this result does not exist, or you may not see it";
 
-/// The staged entries of a source that the reader may see, and the chains of the source.
+/// Staged entries of a source that the reader may see, and the chains of the source.
 #[derive(Debug, Default)]
 pub(crate) struct VisibleStaged {
     pub(crate) chains: Chains,
     pub(crate) entries: Vec<StagedEntry>,
 }
 
-/// Gives the staged entries of a source, or says why they cannot be read.
+/// Returns the staged entries of a source, or the reason why they cannot be read.
 pub(crate) type StagedOf<'s> = dyn Fn(&DocumentId) -> Result<VisibleStaged, String> + 's;
 
-/// Whether the content of an entry is kept, as it was received.
+/// Compares the kept content of an entry with what was received.
 fn kept(vault: &Vault, entry: &StagedEntry) -> Outcome {
     let cannot_tell = |why: String| Outcome::CannotTell(why);
     if let Some(ended) = &entry.ended {
@@ -47,32 +48,34 @@ fn kept(vault: &Vault, entry: &StagedEntry) -> Outcome {
     }
 }
 
-/// The name of an entry, where a text is its URI in the one spelling.
+/// Parses the URI of an entry; `None` if it is not in canonical form.
 pub(crate) fn staged_uri(uri: &str) -> Option<StagedName> {
     let name = parse_name(uri).ok()?;
     (name.source.is_some() && name.to_string() == uri).then_some(name)
 }
 
-/// The visible entries of a source by name; two writers may begin with the same digits.
+/// Visible entries of a source by name. Two writers may begin with the same digits.
 type ByName = BTreeMap<StagedName, Vec<StagedEntry>>;
 
-/// Contents that are made again. The chains of a source are read once.
+/// Comparison of staged contents. The chains of a source are read once.
 pub(crate) struct StagedTexts<'s> {
     staged_of: &'s StagedOf<'s>,
     known: RefCell<BTreeMap<DocumentId, Result<ByName, String>>>,
 }
 
 impl<'s> StagedTexts<'s> {
-    /// Of the entries that the reader may see.
+    /// Compares with the entries that the reader may see.
     pub(crate) fn new(staged_of: &'s StagedOf<'s>) -> Self {
         Self { staged_of, known: RefCell::default() }
     }
 
-    /// Makes the text again that has the URI of an entry, and compares it.
+    /// Compares the text of an access with the entry of this name.
     pub(super) fn compare(&self, vault: &Vault, name: &StagedName, text: &Text) -> Outcome {
         let cannot_tell = |why: String| Outcome::CannotTell(why);
         let different = |why: &str| Outcome::Different(why.to_owned());
-        let Some(source) = &name.source else { return cannot_tell("it names no source".into()) };
+        let Some(source) = &name.source else {
+            return cannot_tell("it does not name a source".into());
+        };
         let mut known = self.known.borrow_mut();
         let by_name = known.entry(source.clone()).or_insert_with(|| self.read(source));
         let entries = match by_name {
@@ -88,12 +91,13 @@ impl<'s> StagedTexts<'s> {
         };
         let (bytes, raw_hash) = (entry.entry.bytes, &entry.entry.raw_hash);
         if text.version != entry.seq || (text.bytes, &text.sha256) != (bytes, raw_hash) {
-            return different("the staged entry is of other bytes");
+            return different("the staged entry has other bytes");
         }
         kept(vault, entry)
     }
 
-    /// Makes the result of a hydration again, of which `request` says who recorded it.
+    /// Compares the result of a hydration with its entry. `request` names the principal and session
+    /// that recorded it.
     pub(super) fn compare_result(
         &self,
         vault: &Vault,
@@ -102,7 +106,7 @@ impl<'s> StagedTexts<'s> {
     ) -> Outcome {
         let cannot_tell = |why: &str| Outcome::CannotTell(why.to_owned());
         let Ok(source) = result.source.parse::<DocumentId>() else {
-            return cannot_tell("it names no source");
+            return cannot_tell("it does not name a source");
         };
         let mut known = self.known.borrow_mut();
         let by_name = known.entry(source.clone()).or_insert_with(|| self.read(&source));

@@ -1,4 +1,5 @@
-//! What a reviewer wants to know of a submission: the two texts, who wrote them, and who may decide.
+//! The data of a submission that a reviewer needs: the two texts, their authors, and who
+//! may decide.
 
 use std::borrow::Cow;
 
@@ -14,27 +15,24 @@ use crate::write::publish::review::About;
 /// Fields that each step sets again.
 const STAMPED: [&str; 4] = ["status", "version", "updated_at", "checksum"];
 
-/// What awaits a decision of one artifact, with all that a reviewer wants to know of it.
+/// A pending submission of one artifact, with everything that a reviewer needs.
 pub(crate) struct Submitted {
-    /// What awaits.
+    /// Kind of the submission.
     pub(crate) about: About,
-    /// Who asks.
     pub(crate) principal: Principal,
-    /// Why this principal may not decide it.
+    /// Reason why this principal may not decide it.
     pub(crate) barred: Option<String>,
-    /// Every principal who may decide it now.
+    /// Principals who may decide it now.
     pub(crate) reviewers: Vec<String>,
-    /// The note of the submission.
     pub(crate) note: Option<String>,
-    /// Why it cannot be approved as it is.
+    /// Reason why it cannot be approved in its current state.
     pub(crate) fault: Option<String>,
-    /// The two texts.
     pub(crate) texts: Texts,
-    /// What a page does not show of the submitted text.
+    /// Parts of the submitted text that a rendered page does not show.
     pub(crate) warnings: Vec<Problem>,
-    /// Who added each line of the published text; none where its history does not verify.
+    /// Blame of the published text; `None` if its history does not verify.
     pub(crate) blame: Option<Blame>,
-    /// What was remarked, in the order of the log.
+    /// Comments, in the order of the log.
     pub(crate) comments: Vec<Remark>,
 }
 
@@ -43,29 +41,29 @@ pub(crate) struct Submitted {
 pub(crate) struct Texts {
     pub(crate) published: String,
     pub(crate) submitted: String,
-    /// Where their bodies begin.
+    /// Offsets at which the bodies begin.
     pub(crate) bodies: (usize, usize),
-    /// The fields that differ.
+    /// Fields that differ.
     pub(crate) fields: Vec<FieldChange>,
-    /// The lines of the two frontmatters, where the fields do not say all that differs: comments,
-    /// order or spelling do.
+    /// Lines of the two frontmatters; `None` if `fields` shows every difference. Comments, order
+    /// and spelling are differences, too.
     pub(crate) frontmatter: Option<(Lines, Lines)>,
-    /// Whether the bodies are Markdown.
+    /// True if the bodies are Markdown.
     pub(crate) is_markdown: bool,
 }
 
-/// Lines of a frontmatter, but for those that each step writes.
+/// Lines of a frontmatter, without those that each step writes.
 #[derive(Debug)]
 pub(crate) struct Lines {
-    /// They, one after the other.
+    /// Lines as one text.
     pub(crate) text: String,
-    /// The number of each in the whole text, from 1.
+    /// Number of each line in the whole text, from 1.
     pub(crate) numbers: Vec<usize>,
 }
 
 impl Lines {
-    /// Those of a frontmatter. A line with a comment, or of a value that has several, is none that a
-    /// step writes.
+    /// Selects the lines of a frontmatter. A line with a comment, or of a value with several lines,
+    /// is not one that a step writes.
     fn of(frontmatter: &str) -> Self {
         let (mut text, mut numbers) = (String::new(), Vec::new());
         for (line, number) in frontmatter.split_inclusive('\n').zip(1..) {
@@ -79,8 +77,8 @@ impl Lines {
         Self { text, numbers }
     }
 
-    /// Whether these and others have the same lines, but for those of fields that differ, each in the
-    /// form in which the values are shown.
+    /// Returns true if both have the same lines, except lines of changed fields whose values are
+    /// shown literally.
     fn differ_as_shown(&self, other: &Self, fields: &[FieldChange]) -> bool {
         let without = |lines: &Self, side: fn(&FieldChange) -> Option<&String>| -> Vec<String> {
             let shown = |field| Some(format!("{}: {}", FieldChange::name(field), side(field)?));
@@ -106,7 +104,7 @@ impl FieldChange {
     }
 }
 
-/// A remark about a submission.
+/// A comment on a submission.
 #[derive(Debug)]
 pub(crate) struct Remark {
     pub(crate) version: u64,
@@ -115,8 +113,8 @@ pub(crate) struct Remark {
     pub(crate) text: String,
 }
 
-/// A text without the lines of a frontmatter that each step sets, so that only what a person changed
-/// counts.
+/// Returns a text without the lines of a frontmatter that each step sets, so that only changes by a
+/// person remain.
 pub(crate) fn unstamped<'t>(id: &DocumentId, text: &'t str) -> Cow<'t, str> {
     let parsed = id.is_document().then(|| Document::parse(text).ok()).flatten();
     let Some(body) = parsed.map(|document| document.parts.body) else { return text.into() };
@@ -136,7 +134,7 @@ pub(crate) fn unstamped<'t>(id: &DocumentId, text: &'t str) -> Cow<'t, str> {
 }
 
 impl Texts {
-    /// Compares the two.
+    /// Compares the two texts.
     pub(crate) fn new(id: &DocumentId, published: String, submitted: String) -> Self {
         let is_markdown = id.is_document() || id.live_path().ends_with(".md");
         let read = |text: &str| id.is_document().then(|| Document::parse(text).ok()).flatten();
@@ -147,7 +145,7 @@ impl Texts {
         let lines = (Lines::of(&published[..bodies.0]), Lines::of(&submitted[..bodies.1]));
         let is_shown = match before {
             Some(_) => lines.0.differ_as_shown(&lines.1, &fields),
-            // Of a first version the fields are listed; only what they do not say is shown as lines.
+            // The fields of a first version are listed. Lines show only what the fields do not.
             None => {
                 let fences = Lines { text: "---\n---\n".to_owned(), numbers: Vec::new() };
                 lines.1.text.is_empty() || fences.differ_as_shown(&lines.1, &fields)
@@ -157,13 +155,13 @@ impl Texts {
         Self { published, submitted, bodies, fields, frontmatter, is_markdown }
     }
 
-    /// The two bodies.
+    /// Returns the two bodies.
     pub(crate) fn compared(&self) -> (&str, &str) {
         (&self.published[self.bodies.0..], &self.submitted[self.bodies.1..])
     }
 }
 
-/// The fields that differ, but those that every step sets.
+/// Returns the fields that differ, except those that every step sets.
 fn fields(before: Option<&Document>, after: Option<&Document>) -> Vec<FieldChange> {
     let entries = |document: Option<&Document>| -> Vec<(String, String)> {
         let root = document.and_then(|document| document.frontmatter.root.as_ref());

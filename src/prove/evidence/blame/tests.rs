@@ -1,4 +1,4 @@
-//! Blame over whole histories, sound and damaged.
+//! Blame of whole histories, valid and damaged.
 
 use super::*;
 use crate::prove::evidence::attribution::Span;
@@ -119,7 +119,7 @@ fn two_hundred_versions_are_followed_line_by_line() {
 }
 
 #[test]
-fn what_does_not_verify_is_refused_where_it_is() {
+fn blame_reports_the_version_that_does_not_verify() {
     let texts: Vec<String> = (1..=12).map(|n| format!("# A\n\nText {n}.\n")).collect();
     let mut written = Written::of(&texts);
     assert!(written.blame(12).is_ok());
@@ -131,7 +131,7 @@ fn what_does_not_verify_is_refused_where_it_is() {
     // A maker that no hash covers.
     written.history = whole.replacen("edited_by: writer-4", "edited_by: writer-x", 1);
     assert!(written.blame(12).unwrap_err().starts_with("4: the entry has chain hash"));
-    // A version that is missing, and a whole history that is another one.
+    // A missing version, and the history of another document.
     let (start, end) =
         (whole.find("  - version: 3\n").unwrap(), whole.find("  - version: 4\n").unwrap());
     written.history = format!("{}{}", &whole[..start], &whole[end..]);

@@ -1,5 +1,5 @@
-//! Making a bundle: the lines that were asked for, and what proves each text that they name
-//! (EVID-11 to EVID-16).
+//! Export of a bundle: the requested lines of the access log, and the proofs of each text that they
+//! name (EVID-11 to EVID-16).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -24,47 +24,44 @@ use crate::record::checkpoint::state::Mark;
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::{CheckpointNumber, Version};
 
-/// A bundle, and what it cannot prove.
+/// A bundle, and the list of what it does not prove.
 #[derive(Debug)]
 pub(crate) struct Exported {
-    /// The file.
     pub(crate) bytes: Vec<u8>,
-    /// How many lines of the access log it has.
+    /// Number of lines of the access log.
     pub(crate) lines: usize,
-    /// How many versions it has the texts of.
+    /// Number of versions whose texts the bundle contains.
     pub(crate) versions: usize,
-    /// The last checkpoint.
     pub(crate) head: Option<HeadRef>,
-    /// The texts and versions whose proof is not in the bundle, and why.
+    /// Texts and versions without a proof in the bundle, with the reason.
     pub(crate) unproved: Vec<Unproved>,
-    /// Where the logs are not whole that the lines are from.
+    /// Places where the access logs are incomplete.
     pub(crate) gaps: Vec<Gap>,
 }
 
-/// Something that a bundle should prove and does not.
+/// A text or version that the bundle should prove and does not.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Unproved {
-    /// A text of an access, or a version.
+    /// Name of a text of an access, or of a version.
     pub(crate) name: String,
-    /// Why.
     pub(crate) why: String,
 }
 
-/// Why there is no bundle.
+/// Reason why no bundle was made.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ExportError {
-    /// The log of the reference implementation can say what no line of a bundle can.
+    /// The log of the reference implementation can contain checkpoints that a bundle cannot.
     #[error("an artifact is in one of the two maps of a checkpoint only")]
     HalfSealed,
-    /// It would be larger than a verifier reads.
+    /// The bundle would exceed the limits of a verifier.
     #[error("the bundle would have more than {} MiB, or {MAX_FILES} files", MAX_BUNDLE >> 20)]
     TooLarge,
-    /// A number cannot be written in JSON, which no number of ours is.
+    /// JSON cannot represent a number. Numbers of this program never cause it.
     #[error("{0}")]
     Json(#[from] serde_json::Error),
 }
 
-/// Makes the bundle of some lines of the access log.
+/// Makes the bundle of these lines of the access log.
 ///
 /// # Errors
 /// See [`ExportError`].
@@ -139,8 +136,8 @@ pub(crate) fn export(
     Ok(Traced::new(exported, handed_out))
 }
 
-/// What is wrong with the approvals of versions: the bundle proves that they were handed out, and says
-/// that no valid approval published them.
+/// Returns the faults in the approvals of versions. The bundle proves that these versions were
+/// handed out, and lists that no valid approval published them.
 fn unapproved(vault: &Vault, approvals: &Sealings<'_>, versions: &[VersionRef]) -> Vec<Gap> {
     let (files, mut gaps) = (vault.files(), Vec::new());
     for of_id in versions.chunk_by(|a, b| a.id == b.id) {
@@ -161,7 +158,7 @@ fn unapproved(vault: &Vault, approvals: &Sealings<'_>, versions: &[VersionRef]) 
     gaps
 }
 
-/// The bundle of these files, with what people read of them and the manifest.
+/// Packs these files, the pages for people and the manifest.
 fn packed(
     mut files: Contents,
     mut manifest: Manifest,
@@ -186,8 +183,9 @@ fn packed(
     Ok(tar::write(files.iter().map(|(path, bytes)| (path.as_str(), &bytes[..]))))
 }
 
-/// Adds the checkpoint log, from the first checkpoint on that something names if it may begin later than
-/// with the first; gives the hash of the checkpoint before.
+/// Adds the checkpoint log and returns the hash of the checkpoint before its first line. If
+/// `begins_later` is true, the log begins with the first checkpoint that a line or version names,
+/// otherwise with checkpoint 1.
 fn add_checkpoints(
     files: &mut Contents,
     chronicle: &Chronicle<'_>,

@@ -1,4 +1,4 @@
-//! The histories that a bundle has for its approvals: all that a verifier judges them by (EVID-31).
+//! Selection of the histories that a verifier needs to judge the approvals of a bundle (EVID-31).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,9 +15,9 @@ use crate::record::checkpoint::record::Record;
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::{CheckpointNumber, Version};
 
-/// Adds the histories by which the approvals of all versions that are needed so far are judged. Returns
-/// true if the checkpoints of the bundle may begin later than with the first. `heads` are the
-/// checkpoints that lines name.
+/// Adds the histories that judge the approvals of all versions needed so far. Returns true if
+/// the checkpoints of the bundle may begin after checkpoint 1. `heads` are the checkpoints that
+/// lines name.
 pub(super) fn add_histories(
     needed: &mut Needed,
     (files, head): (&Files, &Snapshot<'_>),
@@ -33,7 +33,7 @@ pub(super) fn add_histories(
     let history = replay::load(files, &config).ok();
     let begins_later = is_held && history.is_some_and(|history| never_governed(files, &history));
     let mut wanted: BTreeSet<(DocumentId, CheckpointNumber)> = BTreeSet::new();
-    // Without governance nothing depends on the stewards.
+    // Without governance no approval depends on the stewards.
     for id in DocumentId::rules().into_iter().take(if begins_later { 1 } else { 2 }) {
         let events = events(&approvals.record(&id));
         wanted.extend(events.last().map(|event| (id, *event)));
@@ -58,13 +58,13 @@ pub(super) fn add_histories(
     }
     let mut unproved = Vec::new();
     for (id, event) in wanted {
-        // What cannot be read is reported with the versions.
+        // Unreadable histories are reported with the versions.
         let Ok(history) = replay::load(files, &id) else { continue };
         let record = approvals.record(&id);
         let entry = history.entries().find(|entry| record.event_of(entry) == Some(event));
         let Some(mut last) = entry.map(|entry| entry.version) else { continue };
         if entry.is_some_and(Entry::is_retirement) {
-            // No checkpoint seals a retirement. The next version that one seals binds it.
+            // No checkpoint seals a retirement. The next sealed version binds it.
             let next = record.seals.iter().find(|seal| seal.checkpoint > event);
             last = next.and_then(|seal| seal.mark.version).unwrap_or(last).max(last);
         }
@@ -72,14 +72,14 @@ pub(super) fn add_histories(
             true => needed.add_history((&id, &history), last),
             false => unproved.push(Unproved {
                 name: "an approval".to_owned(),
-                why: "it is judged by versions of an artifact that you may not read".to_owned(),
+                why: "it depends on versions of an artifact that you may not read".to_owned(),
             }),
         }
     }
     (begins_later, unproved)
 }
 
-/// The checkpoints whose events publish or retire an artifact.
+/// Returns the checkpoints whose events publish or retire an artifact.
 pub(super) fn events(record: &Record) -> BTreeSet<CheckpointNumber> {
     let mut first = BTreeMap::new();
     for seal in &record.seals {
@@ -88,7 +88,7 @@ pub(super) fn events(record: &Record) -> BTreeSet<CheckpointNumber> {
     first.into_values().chain(record.removed_by()).collect()
 }
 
-/// Returns true if no version of a history of the configuration makes its vault a governed one.
+/// Returns true if no version of this configuration history makes the vault governed.
 pub(super) fn never_governed(from: &dyn Histories, history: &History) -> bool {
     let config = DocumentId::config();
     let mut walk = Walk::new(from, &config, history);
@@ -102,7 +102,7 @@ pub(super) fn never_governed(from: &dyn Histories, history: &History) -> bool {
     true
 }
 
-/// Returns true if the reader may read every version of a history up to one (REV-24).
+/// Returns true if the reader may read every version of a history up to `last` (REV-24).
 fn is_readable(
     (files, head): (&Files, &Snapshot<'_>),
     (id, history): (&DocumentId, &History),

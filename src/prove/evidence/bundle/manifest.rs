@@ -1,5 +1,5 @@
-//! `manifest.json`: what a bundle holds, where each proof is, and the hash of every other file
-//! (EVID-13).
+//! `manifest.json`: the contents of a bundle, the place of each proof, and the hash of every other
+//! file (EVID-13).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,74 +10,73 @@ use crate::record::audit::{FaultKind, HeadRef, Line};
 use crate::values::codes::words;
 use crate::values::model::digest::Digest;
 
-/// The version of the form of a bundle.
+/// Version of the bundle format.
 pub(crate) const FORM: u64 = 1;
-/// The name of the manifest.
+/// Name of the manifest file.
 pub(crate) const MANIFEST: &str = "manifest.json";
-/// The lines of the access log.
+/// File with the lines of the access log.
 pub(crate) const LINES: &str = "lines.jsonl";
-/// The lines of the checkpoint log.
+/// File with the lines of the checkpoint log.
 pub(crate) const CHECKPOINTS: &str = "checkpoints.jsonl";
-/// Lines of staging chains; only in a bundle with staged entries.
+/// File with lines of staging chains. Only a bundle with staged entries has it.
 pub(crate) const STAGED: &str = "staged.jsonl";
 
-/// How to verify the bundle, for people.
+/// File that tells people how to verify the bundle.
 pub(crate) const README: &str = "README.md";
-/// The accesses and the versions as tables, for people.
+/// File that lists the accesses and versions as tables.
 pub(crate) const INDEX: &str = "index.html";
 
-/// The file with a part of a history.
+/// Returns the path of the file with a part of a history.
 pub(crate) fn chain_path(chain: usize) -> String {
     format!("chains/{chain}.json")
 }
 
-/// The file with the full text that a part of a history begins with.
+/// Returns the path of the file with the full text at the start of a part of a history.
 pub(crate) fn keyframe_path(chain: usize) -> String {
     format!("chains/{chain}.md")
 }
 
-/// The file with the text of a version.
+/// Returns the path of the file with the text of a version.
 pub(crate) fn text_path(version: usize) -> String {
     format!("versions/{version}.md")
 }
 
-/// The file with a content that a source returned.
+/// Returns the path of the file with a content that a source returned.
 pub(crate) fn content_path(content: usize) -> String {
     format!("contents/{content}")
 }
 
-/// What a bundle holds. Chains, versions, lines and documents of a line are counted from 1.
+/// Contents of a bundle. Chains, versions, lines and documents of a line are numbered from 1.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Manifest {
     pub(crate) v: u64,
-    /// The version of the program that made it.
+    /// Version of ctx that made the bundle.
     pub(crate) tool: String,
-    /// What was asked for.
     pub(crate) scope: Scope,
-    /// The last checkpoint; none in a vault without one.
+    /// Last checkpoint; `None` if the vault does not have checkpoints.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) head: Option<HeadRef>,
-    /// The hash of the checkpoint before the first line of the log; none before checkpoint 1.
+    /// Hash of the checkpoint before the first line of the log; `None` before checkpoint 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) previous: Option<String>,
-    /// The lines of the access log, in the order of the file.
+    /// Lines of the access log, in the order of the file.
     pub(crate) lines: Vec<LineRef>,
-    /// Where the logs were not whole from which these lines are; none where they were.
+    /// Places where the access logs of these lines are incomplete.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub(crate) gaps: Vec<Gap>,
-    /// The versions whose texts are here.
+    /// Versions whose texts the bundle contains.
     pub(crate) versions: Vec<VersionRef>,
-    /// How each text of an access follows from a version.
+    /// Derivation of each text of an access from a version.
     pub(crate) texts: Vec<TextRef>,
-    /// The lines of staging chains, in the order of the file.
+    /// Lines of staging chains, in the order of the file.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub(crate) staged: Vec<StagedRef>,
-    /// Every other file.
+    /// Size and hash of every other file, by path.
     pub(crate) files: BTreeMap<String, FileRef>,
 }
 
 words! {
-    /// Which of the three a bundle is of.
+    /// Kind of the requested accesses.
     pub enum ScopeKind {
         /// See [`Scope::Trace`].
         Trace = "trace",
@@ -88,20 +87,20 @@ words! {
     }
 }
 
-/// What was asked for.
+/// Requested accesses.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Scope {
     /// One access, with the further lines of its answer.
     Trace(String),
-    /// The lines of a session.
+    /// All lines of a session.
     Session(String),
-    /// The lines that handed out texts of a document, or hydrated it.
+    /// All lines that handed out texts of a document, or hydrated it.
     Document(String),
 }
 
 impl Scope {
-    /// Its word, and what it names.
+    /// Returns the kind, and the trace, session or document that it names.
     pub(crate) fn parts(&self) -> (ScopeKind, &str) {
         match self {
             Self::Trace(name) => (ScopeKind::Trace, name),
@@ -110,14 +109,14 @@ impl Scope {
         }
     }
 
-    /// Whether what a line says of a document is to be proved: of the lines of a document only what
-    /// is about it.
+    /// Returns true if the bundle must prove a text of this document. A bundle of one document
+    /// proves only its own texts.
     pub(crate) fn is_about(&self, document: &str) -> bool {
         !matches!(self, Self::Document(of) if of != document)
     }
 
-    /// Whether a line is one of those that were asked for. The lines of a document are those that
-    /// have a text of it, which only their texts show.
+    /// Returns true if the scope can include this line. A document scope includes lines by their
+    /// texts, which the caller must check.
     pub(crate) fn wants(&self, line: &Line) -> bool {
         match self {
             Self::Trace(name) => {
@@ -129,92 +128,92 @@ impl Scope {
     }
 }
 
-/// Where a line was.
+/// Original place of a line.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct LineRef {
     pub(crate) trace: String,
-    /// The file of the log. No hash covers it.
+    /// File of the log. No hash covers it.
     pub(crate) file: String,
-    /// The place in the file. No hash covers it.
+    /// Line number in the file. No hash covers it.
     pub(crate) line: u64,
 }
 
-/// A place of the logs where lines are missing or cannot be relied on: any of them may have belonged
-/// to the bundle.
+/// A place in the logs where lines are missing or unreliable. Any of them may have been
+/// part of the bundle.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Gap {
-    /// The code of the fault, or [`PRUNED`].
+    /// Code of the fault, or [`PRUNED`].
     pub(crate) code: String,
-    /// The file of the log.
+    /// File of the log.
     pub(crate) file: String,
-    /// The place in the file.
+    /// Line number in the file.
     pub(crate) line: u64,
-    /// What it is.
+    /// Description of the fault.
     pub(crate) why: String,
 }
 
-/// The code of lines that were pruned.
+/// Code of pruned lines.
 pub(crate) const PRUNED: &str = "pruned";
-/// The code of a version whose approval cannot be judged.
+/// Code of a version whose approval cannot be judged.
 pub(crate) const UNJUDGED: &str = "approval-unknown";
 
 impl Gap {
-    /// Whether lines may be missing against the rules, and not by a recorded pruning or the end of a
-    /// process.
+    /// Returns true if the gap is damage. A recorded pruning or the end of a process is not damage.
     pub(crate) fn is_damage(&self) -> bool {
         ![PRUNED, FaultKind::Torn.as_str()].contains(&self.code.as_str())
     }
 
-    /// Returns true if it is about the approval of a version, and not about missing lines. Its place
-    /// is the history, and its line the version.
+    /// Returns true if the gap is about the approval of a version. `file` is then the history, and
+    /// `line` the version.
     pub(crate) fn is_about_approval(&self) -> bool {
         self.code.starts_with("approval-")
     }
 }
 
-/// A version whose text is here.
+/// A version whose text the bundle contains.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct VersionRef {
     pub(crate) id: String,
     pub(crate) version: u64,
-    /// The part of a history that proves it.
+    /// Number of the chain that proves the version.
     pub(crate) chain: usize,
-    /// The checkpoints that it is to be proved for.
+    /// Checkpoints for which the bundle proves the version.
     pub(crate) checkpoints: Vec<u64>,
 }
 
-/// How a text that was handed out follows from a version.
+/// Derivation of a text of an access from a version.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct TextRef {
     pub(crate) line: usize,
-    /// Its place among the documents of the line.
+    /// Number of the text among the documents of the line.
     pub(crate) document: usize,
-    /// Its version among those of the bundle.
+    /// Number of the version in the bundle.
     pub(crate) version: usize,
-    /// The bytes of the version's text that it consists of; none of what is no piece of it.
+    /// Byte ranges of the version's text that make up the text; `None` if the text
+    /// is not a part of it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) pieces: Option<Vec<[u64; 2]>>,
 }
 
-/// A line of a staging chain: an entry, or an act upon one.
+/// A line of a staging chain: an entry, or an act on one.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct StagedRef {
-    /// The id of the source.
+    /// Id of the source.
     pub(crate) source: String,
-    /// The writer of the chain.
+    /// Writer of the chain.
     pub(crate) writer: String,
     pub(crate) seq: u64,
-    /// The content of an entry, from 1 on; none of an act, or where it is not here.
+    /// Number of an entry's content, from 1; `None` for an act, or if the bundle lacks the content.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) content: Option<usize>,
 }
 
-/// What a file is.
+/// Size, hash and kind of a file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct FileRef {
     pub(crate) bytes: u64,
     pub(crate) sha256: String,
-    /// What it is, in the words of [`what_is`].
+    /// Kind of the file, as [`what_is`] returns it.
     pub(crate) what: String,
 }
 
@@ -225,7 +224,7 @@ impl FileRef {
     }
 }
 
-/// What a file of a bundle is, by its name (EVID-13).
+/// Returns the kind of a file of a bundle, by its name (EVID-13).
 pub(crate) fn what_is(path: &str) -> &'static str {
     match path {
         LINES => "lines of the access log",
@@ -240,33 +239,34 @@ pub(crate) fn what_is(path: &str) -> &'static str {
     }
 }
 
-/// Why bytes are no manifest.
+/// Reason why bytes are not a valid manifest.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum ManifestFault {
-    /// Another version of the form.
+    /// Another version of the bundle format.
     #[error("the form of the bundle is {0}, and this version of ctx reads form {FORM}")]
     Form(String),
-    /// Not JSON of this shape, or not in its one spelling.
+    /// Not JSON of this shape, or not in the canonical spelling.
     #[error("{MANIFEST} is malformed: {0}")]
     Malformed(String),
-    /// It was changed.
+    /// The manifest was changed.
     #[error("{MANIFEST} has hash {found}, but states {}", expected.as_deref().unwrap_or("none"))]
     Hash {
-        /// The hash that it names.
+        /// Hash that the manifest states.
         expected: Option<String>,
-        /// The hash of what it says.
+        /// Hash of its content.
         found: Digest,
     },
 }
 
-/// Returns true for the version of a program. `README.md` contains it, so it cannot be a sentence.
+/// Returns true if the text is a program version. `README.md` contains it, so it
+/// must not be a sentence.
 fn is_version(text: &str) -> bool {
     let is_part = |byte: u8| byte.is_ascii_alphanumeric() || b".+-".contains(&byte);
     text.len() <= 64 && text.starts_with(|c: char| c.is_ascii_digit()) && text.bytes().all(is_part)
 }
 
 impl Manifest {
-    /// The names that files of the bundle can have.
+    /// Returns the names that files of the bundle can have.
     pub(crate) fn paths(&self) -> BTreeSet<String> {
         let fixed = [LINES, CHECKPOINTS, README, INDEX].map(str::to_owned);
         let of_version = |(version, n): (&VersionRef, usize)| {
@@ -278,10 +278,10 @@ impl Manifest {
         fixed.into_iter().chain(staged).chain(contents).chain(of_versions).collect()
     }
 
-    /// Its bytes: the JCS form, with the hash of the JCS form without `hash`.
+    /// Spells the manifest in JCS form, with the hash of the JCS form without `hash`.
     ///
     /// # Errors
-    /// A number cannot be written, which none of ours is.
+    /// Fails if JSON cannot represent a number. Numbers of this program never cause it.
     pub(crate) fn spell(&self) -> Result<Vec<u8>, serde_json::Error> {
         let mut value = serde_json::to_value(self)?;
         let hash = Digest::of(&serde_jcs::to_vec(&value)?).to_string();
@@ -314,10 +314,10 @@ impl Manifest {
         if !is_version(&manifest.tool) {
             return Err(ManifestFault::Malformed("`tool` is not a version".to_owned()));
         }
-        // Another spelling, or a key that means nothing, would be a second manifest of one bundle.
+        // Another spelling, or an unknown key, would be a second manifest of the same bundle.
         match manifest.spell().map_err(malformed)? == bytes {
             true => Ok(manifest),
-            false => Err(ManifestFault::Malformed("not in its one spelling".to_owned())),
+            false => Err(ManifestFault::Malformed("not in canonical form".to_owned())),
         }
     }
 }

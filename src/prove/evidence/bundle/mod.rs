@@ -1,9 +1,9 @@
-//! A bundle of evidence: accesses, the texts that they handed out, and what proves both, in one file
-//! that is verified without the vault (`spec/evidence.md`, sections 3 to 5).
+//! A bundle of evidence: accesses, the texts that they handed out, and the proofs of both, in one
+//! file that can be verified without the vault (`spec/evidence.md`, sections 3 to 5).
 //!
-//! `export` makes one, [`verify`] reads one. What both know is in `manifest`, `segment`, `staged` and `tar`;
-//! each hash is computed where the vault's own hashes are: `audit`, `chain` and `checkpoint`.
-//! Nothing of a bundle is written to the disk, and no name in it is followed.
+//! `export` makes a bundle, [`verify`] checks one. Both use the formats in `manifest`, `segment`,
+//! `staged` and `tar`. Hashes are computed by `audit`, `chain` and `checkpoint`, as for the vault
+//! itself. No file of a bundle is written to disk, and no name in it is followed.
 
 pub(crate) mod export;
 mod judged;
@@ -17,9 +17,9 @@ mod staged;
 mod tar;
 pub mod verify;
 
-/// No bundle is larger: it is read into memory.
+/// Maximum size of a bundle in bytes. A bundle is read into memory.
 pub(crate) const MAX_BUNDLE: u64 = 512 << 20;
-/// No manifest is larger: a reader holds it as values, which take many times its bytes.
+/// Maximum size of a manifest in bytes. Its parsed values take many times its size.
 pub(crate) const MAX_MANIFEST: usize = 32 << 20;
-/// A bundle has no more files.
+/// Maximum number of files in a bundle.
 pub(crate) const MAX_FILES: usize = 100_000;

@@ -1,13 +1,13 @@
-//! What people read of a bundle: `README.md`, and a page without scripts.
+//! Pages of a bundle for people: `README.md`, and an HTML page without scripts.
 //!
-//! Labels, ids and queries are hostile: every one is escaped, and none is part of a name or a link.
+//! Labels, ids and queries are hostile: all are escaped, and none becomes part of a name or a link.
 
 use super::manifest::{Gap, INDEX, Manifest, README, StagedRef, content_path, text_path};
 use crate::record::audit::{Event, Line, Text};
 use crate::values::text_util::html;
 
-/// The pages of a bundle, by name: each follows from the manifest and the lines, so that a verifier
-/// makes it again and compares.
+/// Returns the page of this name. A page follows from the manifest and the lines, so that a
+/// verifier can make it again and compare.
 pub(super) fn made_again(path: &str, manifest: &Manifest, lines: &[&Line]) -> Option<String> {
     match path {
         README => Some(readme(manifest)),
@@ -16,7 +16,7 @@ pub(super) fn made_again(path: &str, manifest: &Manifest, lines: &[&Line]) -> Op
     }
 }
 
-/// How to verify a bundle, and what it holds.
+/// Returns `README.md`: how to verify the bundle, and what it contains.
 pub(super) fn readme(manifest: &Manifest) -> String {
     let head = manifest.head.as_ref().map_or("none".to_owned(), |head| {
         format!("checkpoint {}, `{}`", head.checkpoint, head.hash)
@@ -46,7 +46,7 @@ compare its SHA-256 with the one that `ctx evidence export` printed (`ctx eviden
     )
 }
 
-/// What `README.md` says of staged entries.
+/// Returns the rows of `README.md` about staged entries.
 fn readme_staged(manifest: &Manifest) -> &'static str {
     match manifest.staged.is_empty() {
         true => "",
@@ -57,7 +57,7 @@ fn readme_staged(manifest: &Manifest) -> &'static str {
     }
 }
 
-/// What `README.md` says of gaps: their places, and no text of a log.
+/// Returns the part of `README.md` about gaps: only places, no text of a log.
 fn readme_gaps(manifest: &Manifest) -> String {
     if manifest.gaps.is_empty() {
         return String::new();
@@ -88,7 +88,7 @@ fn readme_gaps(manifest: &Manifest) -> String {
     text
 }
 
-/// What the page says of gaps.
+/// Returns the part of the HTML page about gaps.
 fn gaps(manifest: &Manifest) -> String {
     if manifest.gaps.is_empty() {
         return String::new();
@@ -112,7 +112,7 @@ const STYLE: &str = "body{font:15px/1.5 sans-serif;margin:2em;max-width:110em}\
 table{border-collapse:collapse;margin:1em 0}td,th{border:1px solid #bbb;padding:.3em .6em;\
 text-align:left;vertical-align:top}code{font-size:12px;word-break:break-all}";
 
-/// A page that names no other place and runs nothing.
+/// Returns an HTML page that loads nothing and runs nothing.
 pub(crate) fn document(title: &str, body: &str) -> String {
     format!(
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
@@ -122,7 +122,7 @@ pub(crate) fn document(title: &str, body: &str) -> String {
     )
 }
 
-/// A table; the cells are HTML.
+/// Returns an HTML table. The cells are HTML.
 pub(crate) fn table(head: &[&str], rows: impl Iterator<Item = Vec<String>>) -> String {
     let mut out = String::from("<table>\n<tr>");
     head.iter().for_each(|cell| out.push_str(&format!("<th>{cell}</th>")));
@@ -139,7 +139,7 @@ fn code(text: &str) -> String {
     format!("<code>{}</code>", html(text))
 }
 
-/// The accesses and the versions as tables.
+/// Returns the accesses and versions as tables.
 pub(super) fn index(manifest: &Manifest, lines: &[&Line]) -> String {
     let (what, name) = manifest.scope.parts();
     let head = manifest.head.as_ref().map_or(String::new(), |head| {
@@ -193,7 +193,7 @@ pub(super) fn index(manifest: &Manifest, lines: &[&Line]) -> String {
     document("Evidence of accesses", &body)
 }
 
-/// The lines of staging chains as a table, with links to the contents.
+/// Returns the lines of staging chains as a table, with links to the contents.
 fn staged(manifest: &Manifest) -> String {
     if manifest.staged.is_empty() {
         return String::new();

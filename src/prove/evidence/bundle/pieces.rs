@@ -1,5 +1,5 @@
-//! The bytes of a version's text that a text of an access consists of: all of it, a range, or what
-//! is left of one without comments (EVID-15).
+//! Byte ranges of a version's text that make up a text of an access: all of it, a range, or a range
+//! without comments (EVID-15).
 
 use std::ops::Range;
 
@@ -8,8 +8,9 @@ use crate::record::audit::{Part, Text};
 use crate::text::pack;
 use crate::values::model::digest::Digest;
 
-/// The pieces of a served version that give the text, or, where none do, the range that the line
-/// names, so that a verifier says that it has another hash. None of what is no piece of a version.
+/// Returns the byte ranges of a served version that make up the text; `None` if the text is not a
+/// part of a version. If no ranges match, returns the range that the line names, so that a verifier
+/// reports a different hash.
 pub(super) fn pieces(served: Option<&Served>, text: &Text) -> Option<Vec<[u64; 2]>> {
     match (text.part, served) {
         (Some(Part::Snippet | Part::Diff), _) | (Some(Part::Instructions), None) => None,
@@ -34,7 +35,7 @@ pub(super) fn pieces(served: Option<&Served>, text: &Text) -> Option<Vec<[u64; 2
     }
 }
 
-/// Whether these pieces are the text that was handed out.
+/// Returns true if these pieces make up the text that was handed out.
 fn gives(whole: &str, pieces: &[Range<usize>], text: &Text) -> bool {
     let joined: String = pieces.iter().map(|piece| &whole[piece.clone()]).collect();
     joined.len() as u64 == text.bytes && Digest::of(joined.as_bytes()).to_string() == text.sha256
@@ -44,9 +45,9 @@ fn as_numbers(pieces: &[Range<usize>]) -> Vec<[u64; 2]> {
     pieces.iter().map(|piece| [piece.start as u64, piece.end as u64]).collect()
 }
 
-/// Where the lines of a value are in the bytes of its spelling in YAML, in their order: a value in
-/// block form is the text without its indentation, and many others are as they are. None where more
-/// than blanks and quotes is left out.
+/// Finds each line of a YAML value in the spelling of the value, in order. A block value is the
+/// text without its indentation, and many others are spelled literally. Returns `None` if anything
+/// but blanks and quotes is left out.
 fn in_order(text: &str, span: Range<usize>, value: &str) -> Option<Vec<Range<usize>>> {
     let (mut at, end) = (start_of(text, span.start, value), span.end.min(text.len()));
     let is_left_out = |range: Range<usize>| {
@@ -63,8 +64,8 @@ fn in_order(text: &str, span: Range<usize>, value: &str) -> Option<Vec<Range<usi
     if is_left_out(at.min(end)..end) { pieces } else { None }
 }
 
-/// Where a value begins whose first character that is no blank stands somewhere: empty lines before it
-/// are a part of the value, if that begins so.
+/// Returns the start of a value, given the place of its first non-blank character. Empty lines
+/// before it are part of the value if the value begins with a line end.
 fn start_of(text: &str, first: usize, value: &str) -> usize {
     let before = text.get(..first).filter(|_| value.starts_with('\n')).map(str::trim_end);
     let line =
@@ -72,7 +73,7 @@ fn start_of(text: &str, first: usize, value: &str) -> usize {
     line.filter(|line| *line <= first).unwrap_or(first)
 }
 
-/// What stands around a value of YAML.
+/// Quotes around a YAML value.
 const QUOTES: [char; 2] = ['"', '\''];
 
 #[cfg(test)]

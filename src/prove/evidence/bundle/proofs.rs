@@ -1,4 +1,4 @@
-//! Which texts of the lines are to be proved, and how each follows from a version (EVID-15).
+//! Selection of the texts that a bundle must prove, and their derivation from versions (EVID-15).
 
 use std::collections::BTreeMap;
 
@@ -12,16 +12,17 @@ use crate::record::checkpoint::chronicle::Chronicle;
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::{CheckpointNumber, Version};
 
-/// A text of a line that is to be proved.
+/// A text of a line that the bundle must prove.
 pub(super) struct WantedText<'l> {
     line: usize,
     document: usize,
     pub(super) text: &'l Text,
-    /// None where the line names no document of this vault.
+    /// `None` if the line does not name a document of this vault.
     pub(super) id: Option<DocumentId>,
 }
 
-/// The texts of lines that are to be proved: of the lines of a document only its own.
+/// Returns the texts that the bundle must prove. A bundle of one document proves
+/// only its own texts.
 pub(super) fn wanted_texts<'l>(
     vault: &Vault,
     scope: &Scope,
@@ -41,8 +42,8 @@ pub(super) fn wanted_texts<'l>(
     wanted
 }
 
-/// How each text follows from a version of the bundle, in the order of the lines; nothing of a text
-/// whose version the bundle does not have.
+/// Returns the derivation of each text from a version of the bundle, in the order of the lines.
+/// Texts whose version is not in the bundle are skipped.
 pub(super) fn proofs(
     vault: &Vault,
     chronicle: &Chronicle<'_>,
@@ -62,7 +63,7 @@ pub(super) fn proofs(
         }
     }
     let mut proofs = Vec::new();
-    // The state of one checkpoint is as large as the vault: there is one at a time.
+    // The state of one checkpoint is as large as the vault, so only one is kept in memory.
     for (checkpoint, wanted) in by_checkpoint {
         let snapshot = Snapshot::whole(vault, chronicle, Some(CheckpointNumber(checkpoint)));
         let snapshot = snapshot.ok().map(Snapshot::explaining);

@@ -1,5 +1,5 @@
-//! The versions of a bundle: which ones are needed, and the parts of histories that prove them
-//! (EVID-14).
+//! The versions of a bundle: which ones are needed, and the parts of histories that
+//! prove them (EVID-14).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -26,7 +26,7 @@ use crate::values::model::id::DocumentId;
 use crate::values::model::layout::limit;
 use crate::values::model::number::{CheckpointNumber, Version};
 
-/// The versions that a bundle is to prove, each with the checkpoints that it is to be proved for.
+/// Versions that a bundle must prove, each with the checkpoints that must seal it.
 #[derive(Debug, Default)]
 pub(super) struct Needed {
     versions: BTreeMap<(DocumentId, Version), BTreeSet<u64>>,
@@ -37,7 +37,7 @@ impl Needed {
         self.versions.entry((id.clone(), version)).or_default().insert(checkpoint);
     }
 
-    /// The version that a text of an access is of.
+    /// Adds the version of a text of an access.
     pub(super) fn add_text(
         &mut self,
         chronicle: &Chronicle<'_>,
@@ -52,7 +52,7 @@ impl Needed {
         }
     }
 
-    /// The version of a source that a hydration names.
+    /// Adds the version of a source that a hydration names.
     pub(super) fn add_hydration(&mut self, chronicle: &Chronicle<'_>, of: &Hydration) {
         let is_known = chronicle.checkpoint(CheckpointNumber(of.checkpoint)).is_ok();
         if let (Ok(id), true) = (of.source.parse(), is_known) {
@@ -60,7 +60,7 @@ impl Needed {
         }
     }
 
-    /// Every version of a document that was published, for the checkpoint that published it.
+    /// Adds every published version of a document, for the checkpoint that published it.
     pub(super) fn add_document(&mut self, chronicle: &Chronicle<'_>, id: &str) {
         for checkpoint in chronicle.checkpoints() {
             for (id, mark) in checkpoint.set.iter().filter(|(set, _)| set.as_str() == id) {
@@ -71,8 +71,8 @@ impl Needed {
         }
     }
 
-    /// The entries of a document before its first published version, in whose history no earlier one
-    /// was published; whether the history says so (EVID-11).
+    /// Adds the entries of a document before the first version that the log seals (EVID-11).
+    /// Returns true if the history shows that none of these was published.
     pub(super) fn add_beginning(
         &mut self,
         files: &Files,
@@ -86,7 +86,7 @@ impl Needed {
         };
         let Ok(history) = replay::load(files, id) else { return false };
         let before = || history.entries().take_while(|entry| entry.version < first);
-        // What is no document does not say in its text whether it was published.
+        // The text of a governance file does not show whether it was published.
         if before().any(|entry| entry.is_published() || !id.is_document()) {
             return false;
         }
@@ -94,8 +94,8 @@ impl Needed {
         true
     }
 
-    /// Every entry of a history up to a version: this one and the last one before each keyframe, for
-    /// no checkpoint.
+    /// Adds every entry of a history up to a version, without checkpoints: that version, and the
+    /// last version before each keyframe.
     pub(super) fn add_history(&mut self, (id, history): (&DocumentId, &History), last: Version) {
         let upon = history.entries().filter(|entry| entry.version <= last);
         let later = upon.skip(1);
@@ -106,18 +106,18 @@ impl Needed {
         }
     }
 
-    /// The checkpoints that versions are to be proved for.
+    /// Returns the checkpoints that must seal a version.
     pub(super) fn checkpoints(&self) -> BTreeSet<u64> {
         self.versions.values().flatten().copied().collect()
     }
 
-    /// The versions that are to be proved for a checkpoint.
+    /// Returns the versions that a checkpoint must seal.
     pub(super) fn sealed(&self) -> impl Iterator<Item = (&DocumentId, Version)> {
         let sealed = self.versions.iter().filter(|(_, checkpoints)| !checkpoints.is_empty());
         sealed.map(|((id, version), _)| (id, *version))
     }
 
-    /// The governance files in force at each checkpoint that is needed so far, without packs.
+    /// Adds the governance files in force at each checkpoint that is needed so far, without packs.
     pub(super) fn add_governance(&mut self, chronicle: &Chronicle<'_>) {
         let wanted = self.checkpoints();
         let mut state = PublishedSet::default();
@@ -135,19 +135,19 @@ impl Needed {
     }
 }
 
-/// The files of a bundle, by their names.
+/// Files of a bundle, by name.
 pub(super) type Contents = BTreeMap<String, Vec<u8>>;
 
-/// Versions that are built from one keyframe, each with its checkpoints.
+/// Versions that are rebuilt from one keyframe, each with its checkpoints.
 type Group = BTreeMap<Version, BTreeSet<u64>>;
 
-/// The versions with their texts and proofs.
+/// Versions with their texts and proofs.
 #[derive(Debug, Default)]
 pub(super) struct Sealed {
     pub(super) files: Contents,
     pub(super) versions: Vec<VersionRef>,
     pub(super) unproved: Vec<Unproved>,
-    /// What of them is handed out.
+    /// Texts that the export hands out.
     pub(super) texts: Vec<Text>,
     chains: usize,
     size: u64,
@@ -157,7 +157,7 @@ impl Sealed {
     /// Reads the histories of the versions that are needed, and recomputes every hash on the way.
     ///
     /// # Errors
-    /// [`ExportError::TooLarge`].
+    /// Returns [`ExportError::TooLarge`] if the bundle would exceed the limits.
     pub(super) fn of(vault: &Vault, needed: Needed) -> Result<Self, ExportError> {
         let mut sealed = Self::default();
         let mut documents: BTreeMap<DocumentId, Group> = BTreeMap::new();
@@ -177,8 +177,8 @@ impl Sealed {
         self.unproved.push(Unproved { name: format!("{id} v{version}"), why: why.to_string() });
     }
 
-    /// Adds versions of a document, and the entries of their reviews. The last keyframe comes first:
-    /// what is missing of a review is before it.
+    /// Adds versions of a document, and the entries of their reviews. The last keyframe comes
+    /// first, because missing entries of a review are before it.
     fn add_all(
         &mut self,
         files: &Files,
@@ -211,7 +211,7 @@ impl Sealed {
             .try_for_each(|(chain, group)| self.add(files, (id, history), chain, &group))
     }
 
-    /// Puts a version to the others that are built from its keyframe.
+    /// Groups a version with the others that are rebuilt from its keyframe.
     fn place(
         &mut self,
         groups: &mut BTreeMap<Version, Group>,
@@ -228,7 +228,7 @@ impl Sealed {
         }
     }
 
-    /// Adds versions that are built from one keyframe, up to the first that does not verify.
+    /// Adds versions that are rebuilt from one keyframe, up to the first one that does not verify.
     fn add(
         &mut self,
         files: &Files,
@@ -264,13 +264,13 @@ impl Sealed {
     }
 }
 
-/// A part of a history, as far as it verifies.
+/// A part of a history, up to the first entry that does not verify.
 #[derive(Debug, Default)]
 struct Chain {
     previous: Option<Digest>,
     entries: Vec<SegmentEntry>,
     keyframe: String,
-    /// The entries of the versions that are needed, with their texts.
+    /// Entries of the versions that are needed, with their texts.
     texts: Vec<(Entry, String)>,
 }
 
@@ -278,7 +278,7 @@ impl Chain {
     /// Reads the entries from the keyframe to the last version that is needed.
     ///
     /// # Errors
-    /// What is wrong with the first entry that does not verify.
+    /// Returns the fault of the first entry that does not verify.
     fn read(
         &mut self,
         files: &Files,
@@ -313,8 +313,8 @@ impl Chain {
         Ok(())
     }
 
-    /// Of each review of its versions that begins before a keyframe, the version before that: with
-    /// its chain the bundle has the entries of the review.
+    /// Returns the version before each keyframe within the reviews of these versions. With the
+    /// chain of that version, the bundle contains all entries of the review.
     fn before_keyframes(
         &self,
         files: &Files,
@@ -332,7 +332,7 @@ impl Chain {
         steps.filter(|step| is_keyframe(step.next())).collect()
     }
 
-    /// What the access log says of it: the texts of the versions, and the keyframe and the diffs
+    /// Returns the texts to record in the access log: the versions, the keyframe, and the diffs
     /// between them.
     fn handed_out(
         &self,
@@ -378,7 +378,7 @@ impl Chain {
     }
 }
 
-/// The fields of a version's text, and the review that published it.
+/// Returns the fields of a version's text, and the review that published it.
 fn review_of(
     files: &Files,
     (id, history): (&DocumentId, &History),

@@ -1,5 +1,5 @@
-//! A part of a history that proves versions: the entries from a keyframe on, with all that their
-//! chain hashes cover and nothing else (EVID-14).
+//! A part of a history that proves versions: the entries from a keyframe on, with exactly the
+//! fields that their chain hashes cover (EVID-14).
 
 use serde::{Deserialize, Serialize};
 
@@ -8,23 +8,23 @@ use crate::values::model::digest::Digest;
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::Version;
 
-/// The entries from a keyframe on.
+/// Entries from a keyframe on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Segment {
-    /// The document or governance file.
+    /// Id of the document or governance file.
     pub(crate) id: String,
-    /// The chain hash of the entry before; none of the first of a history.
+    /// Chain hash of the entry before; `None` for the first entry of a history.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) previous: Option<String>,
-    /// The keyframe, whose text is in a file of its own, then versions with their diffs.
+    /// The keyframe, whose text is in a separate file, then versions with their diffs.
     pub(crate) entries: Vec<SegmentEntry>,
 }
 
-/// One version, as far as a hash covers its record.
+/// One version, with the fields that a hash covers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct SegmentEntry {
     pub(crate) version: u64,
-    /// The diff from the version before, in normal form; none of the keyframe.
+    /// Diff from the version before, in normal form; `None` for the keyframe.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) diff: Option<String>,
     pub(crate) edited_by: String,
@@ -34,7 +34,7 @@ pub(crate) struct SegmentEntry {
 }
 
 impl SegmentEntry {
-    /// What an entry of a history says; `diff` is its diff in normal form.
+    /// Makes a segment entry of an entry of a history; `diff` is its diff in normal form.
     pub(crate) fn of(entry: &Entry, diff: Option<String>) -> Self {
         Self {
             version: entry.version.0,
@@ -46,7 +46,7 @@ impl SegmentEntry {
         }
     }
 
-    /// The entry, as one that was published; none where a field has not its one form.
+    /// Converts the entry to a published one; `None` if a field is not in canonical form.
     fn entry(&self, is_first: bool) -> Option<Entry> {
         let is_name = !self.edited_by.is_empty() && !self.edited_by.chars().any(char::is_control);
         let edited_at = self.edited_at.parse().ok()?;
@@ -70,22 +70,22 @@ impl SegmentEntry {
 }
 
 impl Segment {
-    /// Its bytes, in JCS form.
+    /// Spells the segment in JCS form.
     ///
     /// # Errors
-    /// A number cannot be written, which none of ours is.
+    /// Fails if JSON cannot represent a number. Numbers of this program never cause it.
     pub(crate) fn spell(&self) -> Result<Vec<u8>, serde_json::Error> {
         serde_jcs::to_vec(self)
     }
 
-    /// Reads the bytes of a segment; none where they are none, or not in their one spelling.
+    /// Parses the bytes of a segment; `None` if they are malformed or not in JCS form.
     pub(crate) fn read(bytes: &[u8]) -> Option<Self> {
         let segment: Self = serde_json::from_slice(bytes).ok()?;
         (segment.spell().ok()? == bytes).then_some(segment)
     }
 
-    /// Its id, the chain hash before it, and its entries; none where one is malformed, or its
-    /// version does not follow the one before it.
+    /// Returns the id, the chain hash before the segment, and the entries. Returns `None` if one is
+    /// malformed or the version numbers are not consecutive.
     pub(crate) fn entries(&self) -> Option<(DocumentId, Option<Digest>, Vec<Entry>)> {
         let id = self.id.parse().ok()?;
         let previous = match &self.previous {

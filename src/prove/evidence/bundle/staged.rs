@@ -1,5 +1,5 @@
-//! The staged entries of a bundle: the lines of staging chains that say what sources returned, the
-//! acts upon them, and their contents (EVID-27).
+//! The staged entries of a bundle: the lines of staging chains that record results of sources, the
+//! acts on them, and their contents (EVID-27).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,19 +18,19 @@ use crate::text::document::Document;
 use crate::values::model::digest::Digest;
 use crate::values::model::id::DocumentId;
 
-/// The entries that a bundle is to have, by their sources.
+/// Entries that a bundle needs, by source.
 #[derive(Default)]
 pub(super) struct WantedEntries(BTreeMap<DocumentId, Vec<Wanted>>);
 
 enum Wanted {
-    /// The entry that a text of an access is of, with its hash, or that a document was promoted from.
+    /// Entry that a text of an access names, with its hash, or that a document was promoted from.
     Named { name: StagedName, hash: Option<String> },
-    /// The result of a hydration, if it was staged.
+    /// Result of a hydration, if it was staged.
     Result(ResultKey),
 }
 
 impl WantedEntries {
-    /// The entries that texts of accesses are of. Of a diff nothing is proved.
+    /// Adds the entries that texts of accesses name. The bundle proves nothing about a diff.
     pub(super) fn add_texts(&mut self, texts: &[WantedText<'_>]) {
         for text in texts.iter().map(|wanted| wanted.text).filter(|text| text.part.is_none()) {
             if let Some(name) = text.uri.as_deref().and_then(staged_uri) {
@@ -39,14 +39,14 @@ impl WantedEntries {
         }
     }
 
-    /// The entry that is the result of a hydration.
+    /// Adds the entry that is the result of a hydration.
     pub(super) fn add_result(&mut self, line: &Line, of: &Hydration) {
         if let (Ok(source), Some(key)) = (of.source.parse(), result_key(line, of)) {
             self.0.entry(source).or_default().push(Wanted::Result(key));
         }
     }
 
-    /// The entries that versions of the bundle were promoted from.
+    /// Adds the entries that versions of the bundle were promoted from.
     pub(super) fn add_promoted(&mut self, versions: &[VersionRef], files: &Contents) {
         for (version, n) in versions.iter().zip(1..) {
             let text = files.get(&text_path(n)).map(|text| String::from_utf8_lossy(text));
@@ -64,10 +64,10 @@ impl WantedEntries {
     }
 }
 
-/// What a hydration and its staged entry have in common.
+/// Fields that a hydration and its staged entry have in common.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct ResultKey {
-    /// What names the bytes of a principal and a session.
+    /// Source and hash of the result, with the principal and session.
     pub(super) of: ResultOf,
     source_version: u64,
     checkpoint: Option<u64>,
@@ -82,7 +82,7 @@ pub(super) struct ResultKey {
 /// Source, hash of the bytes, principal and session.
 pub(super) type ResultOf = (String, String, Option<String>, Option<String>);
 
-/// That of a hydration; none of one that failed.
+/// Returns the key of a hydration; `None` if the hydration failed.
 pub(super) fn result_key(line: &Line, of: &Hydration) -> Option<ResultKey> {
     let (principal, session) =
         (line.request.principal.clone(), line.request.labels.session.clone());
@@ -100,7 +100,7 @@ pub(super) fn result_key(line: &Line, of: &Hydration) -> Option<ResultKey> {
     of.error.is_none().then_some(key)
 }
 
-/// That of an entry.
+/// Returns the key of an entry.
 pub(super) fn entry_key(entry: &StagedEntry) -> ResultKey {
     let of = entry.entry.clone();
     ResultKey {
@@ -121,9 +121,9 @@ pub(super) fn entry_key(entry: &StagedEntry) -> ResultKey {
     }
 }
 
-/// The entry that a document says it was promoted from, and its body.
+/// Returns the entry that a document names as its origin, and the body of the document.
 pub(super) fn promoted_from<'t>(id: &str, text: &'t str) -> Option<(StagedName, &'t str)> {
-    // Most texts are spared the parser.
+    // A cheap test spares most texts the parser.
     let is_document = id.parse::<DocumentId>().is_ok_and(|id| id.is_document());
     if !is_document || !text.contains("promoted_from") {
         return None;
@@ -133,26 +133,25 @@ pub(super) fn promoted_from<'t>(id: &str, text: &'t str) -> Option<(StagedName, 
     Some((name, text.get(document.parts.body..)?))
 }
 
-/// What a bundle has of staged entries.
+/// Staged entries of a bundle.
 #[derive(Default)]
 pub(super) struct StagedPart {
     pub(super) refs: Vec<StagedRef>,
     pub(super) unproved: Vec<Unproved>,
-    /// What of them is handed out.
+    /// Texts that the export hands out.
     pub(super) texts: Vec<Text>,
-    /// The lines, in the order of `refs`.
+    /// Lines of the chains, in the order of `refs`.
     lines: Vec<u8>,
-    /// The number of each content.
+    /// Number of each content.
     contents: BTreeMap<Digest, usize>,
     size: u64,
 }
 
 impl StagedPart {
-    /// Reads the entries that are wanted, the acts upon them, and the contents of those that are not
-    /// ended.
+    /// Reads the wanted entries, the acts on them, and the contents of live entries.
     ///
     /// # Errors
-    /// [`ExportError::TooLarge`].
+    /// Returns [`ExportError::TooLarge`] if the bundle would exceed the limits.
     pub(super) fn of(
         vault: &Vault,
         staged_of: &StagedOf<'_>,
@@ -196,7 +195,7 @@ impl StagedPart {
                 |entry: &&&StagedEntry| hash.is_none_or(|hash| entry.hash.to_string() == *hash);
             let all: Vec<&StagedEntry> = all.into_iter().flatten().filter(is_it).copied().collect();
             if all.is_empty() && matches!(one, Wanted::Named { .. }) {
-                // Its name is not for who may not see it (STAGE-13).
+                // The name is hidden from principals who may not see the entry (STAGE-13).
                 let (name, why) = ("a staged result".to_owned(), UNSEEN.to_owned());
                 self.unproved.push(Unproved { name, why });
             }
@@ -208,7 +207,7 @@ impl StagedPart {
         Ok(())
     }
 
-    /// Adds the lines of a chain that are entries of the bundle, or acts upon these.
+    /// Adds the lines of a chain that are entries of the bundle, or acts on them.
     fn add_chain(
         &mut self,
         vault: &Vault,
@@ -245,7 +244,7 @@ impl StagedPart {
         if self.size > MAX_BUNDLE { Err(ExportError::TooLarge) } else { Ok(()) }
     }
 
-    /// The number of the content of a live entry, if it is what was received.
+    /// Returns the number of a live entry's content; `None` if the content is missing or altered.
     fn content(
         &mut self,
         vault: &Vault,
@@ -274,7 +273,7 @@ impl StagedPart {
         Ok(None)
     }
 
-    /// Says what of these is not proved. A hydration that was not staged lacks nothing.
+    /// Lists these entries as not proved. A hydration that was not staged lacks nothing.
     fn lacks_all(&mut self, wanted: &[Wanted], why: &str) {
         for one in wanted {
             if let Wanted::Named { name, .. } = one {

@@ -1,27 +1,26 @@
-//! The container of a bundle: USTAR in one spelling (EVID-12).
+//! The container of a bundle: USTAR in canonical form (EVID-12).
 //!
-//! A reader makes the header again that the writer makes of a name and a size, and compares all of
-//! it. So a link, a folder, an extension, an owner or a time cannot be in a bundle, and no byte of
-//! one can change without being noticed. A library for tar files exists to accept what this refuses.
+//! A reader makes the header again from the name and size, and compares all of it with the one that
+//! it read. So a link, folder, extension, owner or time cannot be in a bundle, and every changed
+//! byte is noticed. A tar library would accept what this module refuses.
 
 const BLOCK: usize = 512;
 const NAME: usize = 100;
-/// Where the size is in a header, and where the checksum is.
+/// Byte ranges of the size and the checksum in a header.
 const SIZE: std::ops::Range<usize> = 124..136;
 const CHECKSUM: std::ops::Range<usize> = 148..156;
 
-/// Why bytes are no container of ours.
+/// Reason why bytes are not a valid container.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("byte {at}: {why}")]
 pub(crate) struct TarFault {
-    /// Where the block begins.
+    /// Offset of the block.
     at: usize,
-    /// What is wrong with it.
     why: &'static str,
 }
 
-/// Whether a file of a bundle can have this name: one name, or one in a folder, of small ASCII
-/// letters, digits and `.`, and not hidden.
+/// Returns true if a file of a bundle can have this name. It is one name, or a folder and a name,
+/// of ASCII letters, digits and `.`; a part cannot begin with `.`.
 fn is_name(name: &str) -> bool {
     let is_part = |part: &str| {
         let mut bytes = part.bytes();
@@ -50,7 +49,7 @@ fn header(name: &str, size: usize) -> [u8; BLOCK] {
     block
 }
 
-/// The bytes of a container of files, which come in the order of their names.
+/// Returns the bytes of a container. The files must be in the order of their names.
 pub(crate) fn write<'f>(files: impl IntoIterator<Item = (&'f str, &'f [u8])>) -> Vec<u8> {
     let mut out = Vec::new();
     for (name, bytes) in files {
@@ -62,10 +61,10 @@ pub(crate) fn write<'f>(files: impl IntoIterator<Item = (&'f str, &'f [u8])>) ->
     out
 }
 
-/// The files of a container, in the order of their names.
+/// Parses a container. Returns its files, in the order of their names.
 ///
 /// # Errors
-/// The first block that [`write`] would not have written.
+/// Returns the first block that [`write`] would not have written.
 pub(crate) fn read(bytes: &[u8]) -> Result<Vec<(&str, &[u8])>, TarFault> {
     let mut files: Vec<(&str, &[u8])> = Vec::new();
     let mut at = 0;
@@ -74,14 +73,14 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Vec<(&str, &[u8])>, TarFault> {
         let block = bytes.get(at..at + BLOCK).ok_or(fault("the file ends in the middle"))?;
         if block.iter().all(|byte| *byte == 0) {
             let is_end = bytes.len() == at + 2 * BLOCK && bytes[at..].iter().all(|b| *b == 0);
-            return if is_end { Ok(files) } else { Err(fault("this is no end of a bundle")) };
+            return if is_end { Ok(files) } else { Err(fault("not the end of a bundle")) };
         }
-        let (name, size) = fields(block).ok_or(fault("this is no header of a bundle"))?;
+        let (name, size) = fields(block).ok_or(fault("not a header of a bundle"))?;
         if header(name, size) != block {
-            return Err(fault("this is no header of a bundle"));
+            return Err(fault("not a header of a bundle"));
         }
         if files.last().is_some_and(|(last, _)| *last >= name) {
-            return Err(fault("a name is here twice, or the names are not in order"));
+            return Err(fault("names are repeated or not in order"));
         }
         let start = at + BLOCK;
         let end = start.checked_add(size).filter(|end| *end <= bytes.len());
@@ -96,7 +95,7 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Vec<(&str, &[u8])>, TarFault> {
     }
 }
 
-/// The name and the size in a header, if it can have been written by [`header`].
+/// Parses the name and the size of a header that [`header`] can have written.
 fn fields(block: &[u8]) -> Option<(&str, usize)> {
     let end = block[..NAME].iter().position(|byte| *byte == 0)?;
     let name = std::str::from_utf8(&block[..end]).ok().filter(|name| is_name(name))?;
@@ -117,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_read_again() {
+    fn tar_reads_what_it_writes() {
         let bytes = write(FILES);
         assert_eq!(read(&bytes), Ok(FILES.to_vec()));
         assert_eq!(bytes, write(FILES));
@@ -125,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn no_byte_of_a_container_can_change_but_in_the_files() {
+    fn tar_refuses_any_changed_byte_outside_of_the_files() {
         let bytes = write(FILES);
         for at in 0..bytes.len() {
             let mut changed = bytes.clone();
@@ -133,7 +132,7 @@ mod tests {
             let is_content = (512..516).contains(&at) || (2048..2560).contains(&at);
             match read(&changed) {
                 Ok(files) if is_content => assert_ne!(files, FILES),
-                // Another name or another size needs another checksum.
+                // Another name or size needs another checksum.
                 Ok(files) => panic!("byte {at}: {files:?}"),
                 Err(_) => assert!(!is_content, "byte {at}"),
             }
@@ -153,23 +152,20 @@ mod tests {
             let bytes = [&block[..], &[0; 1024]].concat();
             assert!(read(&bytes).is_err(), "{name}");
         }
-        let no_header = "byte 0: this is no header of a bundle";
+        let not_header = "byte 0: not a header of a bundle";
         for kind in *b"1256xgLK\0" {
             let mut bytes = write([("a", &b""[..])]);
             let sum: i32 = bytes[..512].iter().map(|b| i32::from(*b)).sum();
             bytes[156] = kind;
-            assert_eq!(refused(&bytes), no_header);
-            // With a checksum that is right it is no header of ours either.
+            assert_eq!(refused(&bytes), not_header);
+            // A valid checksum does not make it a valid header.
             let own: i32 = bytes[CHECKSUM].iter().map(|b| i32::from(*b)).sum();
             let right = sum - own + 8 * 32 - i32::from(b'0') + i32::from(kind);
             bytes[CHECKSUM].copy_from_slice(format!("{right:06o}\0 ").as_bytes());
-            assert_eq!(refused(&bytes), no_header);
+            assert_eq!(refused(&bytes), not_header);
         }
         let twice = write([("a", &b"1"[..]), ("a", &b"2"[..])]);
-        assert_eq!(
-            refused(&twice),
-            "byte 1024: a name is here twice, or the names are not in order"
-        );
+        assert_eq!(refused(&twice), "byte 1024: names are repeated or not in order");
         assert!(read(&write([("b", &b""[..]), ("a", &b""[..])])).is_err());
         let mut long = header("a", 0o77_777_777_777).to_vec();
         long.resize(4096, 0);

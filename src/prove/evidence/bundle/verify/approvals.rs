@@ -1,5 +1,5 @@
-//! Whether a valid approval published each version of a bundle, judged by the rule of the vault from the
-//! histories and checkpoints of the bundle (EVID-31).
+//! Checks that a valid approval published each version of a bundle. The rules of the vault judge it
+//! from the histories and checkpoints of the bundle (EVID-31).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,18 +15,18 @@ use crate::record::checkpoint::state::Mark;
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::{CheckpointNumber, Version};
 
-/// The approvals of the versions of a bundle.
+/// Approvals of the versions of a bundle.
 pub(super) struct Approvals<'b> {
     pub(super) items: Vec<Item>,
     sealings: Sealings<'b>,
     histories: Histories<'b>,
-    /// Why nothing can be judged; or whether the vault was governed.
+    /// True if the vault was governed; an error if approvals cannot be judged.
     state: Result<bool, String>,
-    /// The versions without a valid approval, by their places from 1.
+    /// Numbers of the versions without a valid approval, from 1.
     unapproved: BTreeSet<usize>,
 }
 
-/// A version that a checkpoint is proved to seal, by its place.
+/// A version that a proved checkpoint seals, with its number in the bundle.
 struct Sealed {
     place: usize,
     id: DocumentId,
@@ -74,15 +74,15 @@ impl<'b> Approvals<'b> {
         }
     }
 
-    /// Returns true if a version, by its place, was published without a valid approval.
+    /// Returns true if the version with this number was published without a valid approval.
     pub(super) fn is_unapproved(&self, place: usize) -> bool {
         self.unapproved.contains(&place)
     }
 
-    /// The rules in force at each checkpoint; `None` if the vault was never governed.
+    /// Returns the rules in force at each checkpoint; `None` if the vault was never governed.
     ///
     /// # Errors
-    /// The bundle does not prove them.
+    /// Fails if the bundle does not prove the rules.
     pub(super) fn in_force(&self) -> Result<Option<&InForce>, (Verdict, String)> {
         match &self.state {
             Ok(true) => Ok(Some(self.sealings.in_force(&self.histories))),
@@ -92,18 +92,19 @@ impl<'b> Approvals<'b> {
     }
 }
 
-/// Why an approval is not proved.
+/// Reason why an approval is not proved.
 #[derive(Clone, Debug, thiserror::Error)]
 enum Why {
-    /// What is wrong with it.
+    /// The approval is not valid.
     #[error("{0}")]
     Unapproved(String),
-    /// Why it cannot be judged.
+    /// The approval cannot be judged.
     #[error("approval not checked: {0}")]
     Unjudged(String),
 }
 
-/// Whether the vault was governed at some checkpoint; or why the bundle does not prove that.
+/// Returns true if the vault was governed at some checkpoint. Fails if the bundle
+/// does not prove that.
 fn state(log: &Log, histories: &Histories<'_>, sealings: &Sealings<'_>) -> Result<bool, String> {
     let Some(first) = log.proved().next() else { return Ok(false) };
     let lacks = |id: &DocumentId| {
@@ -112,7 +113,7 @@ fn state(log: &Log, histories: &Histories<'_>, sealings: &Sealings<'_>) -> Resul
     };
     let config = DocumentId::config();
     if first.number > CheckpointNumber::FIRST {
-        // Then only a configuration that never named governance proves that nothing was governed.
+        // Then only a configuration that was never governed proves that the vault was not governed.
         let is_ungoverned = first.mark_of(&config).is_some()
             && !lacks(&config)
             && histories.get(&config).is_some_and(|history| never_governed(histories, history));
@@ -129,7 +130,7 @@ fn state(log: &Log, histories: &Histories<'_>, sealings: &Sealings<'_>) -> Resul
     Ok(sealings.in_force(histories).was_governed())
 }
 
-/// The versions of a bundle that checkpoints are proved to seal.
+/// Returns the versions of a bundle that a proved checkpoint seals.
 fn sealed(manifest: &Manifest, versions: &Versions) -> Vec<Sealed> {
     let sealed = manifest.versions.iter().zip(1..).filter_map(|(version, place)| {
         let is_sealed = |at: &u64| versions.sealed(place, *at) == Some(Verdict::Proved);
@@ -140,7 +141,7 @@ fn sealed(manifest: &Manifest, versions: &Versions) -> Vec<Sealed> {
     sealed.collect()
 }
 
-/// What a bundle lacks of what decides about approvals, as far as it was looked up.
+/// Cache of the histories that a bundle lacks for judging approvals.
 struct Lacks<'a, 'b> {
     approvals: &'a Approvals<'b>,
     events: BTreeMap<CheckpointNumber, Option<DocumentId>>,
@@ -186,7 +187,8 @@ impl Lacks<'_, '_> {
         }
     }
 
-    /// The first artifact whose history is missing that decides about what an event publishes of `id`.
+    /// Returns the first artifact whose history is missing and needed to judge what an event
+    /// publishes of `id`.
     fn lacking(&mut self, id: &DocumentId, event: CheckpointNumber) -> Option<DocumentId> {
         let Approvals { sealings, histories, .. } = self.approvals;
         let of_event = self.events.entry(event).or_insert_with(|| {

@@ -1,5 +1,5 @@
-//! The histories of a bundle, each put together from its chains as far as the checkpoints bind it, as
-//! the rule of the vault reads them.
+//! Histories of a bundle, joined from its chains as far as its checkpoints bind them, in the shape
+//! in which the approval rules read them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,23 +20,23 @@ use crate::values::model::timestamp::Timestamp;
 /// A chain whose entries are proved.
 #[derive(Debug)]
 pub(super) struct Part {
-    /// Its number.
+    /// Number of the chain.
     pub(super) chain: usize,
     pub(super) id: DocumentId,
-    /// The chain hash before its first entry.
+    /// Chain hash before the first entry.
     pub(super) previous: Option<Digest>,
     pub(super) entries: Vec<Entry>,
 }
 
-/// The histories that a bundle has from their first entry on.
+/// Histories that the bundle contains from their first entry on.
 #[derive(Debug, Default)]
 pub(super) struct Histories<'b> {
     whole: BTreeMap<DocumentId, Whole>,
-    /// The full texts, by the names that a vault has for them.
+    /// Full texts, by their paths in a vault.
     keyframes: BTreeMap<String, &'b [u8]>,
 }
 
-/// A history, and the checkpoints whose events it has.
+/// A history, and the checkpoints whose events it contains.
 #[derive(Debug)]
 struct Whole {
     history: History,
@@ -44,7 +44,7 @@ struct Whole {
 }
 
 impl<'b> Histories<'b> {
-    /// Puts the chains of each artifact together.
+    /// Joins the chains of each artifact.
     pub(super) fn of(files: &Files<'b>, parts: &[Part], records: &Sealings<'_>) -> Self {
         let mut histories = Self::default();
         let mut by_id: BTreeMap<&DocumentId, Vec<&Part>> = BTreeMap::new();
@@ -67,12 +67,13 @@ impl<'b> Histories<'b> {
         histories
     }
 
-    /// The history of an artifact, if the bundle has it from its first entry on.
+    /// Returns the history of an artifact; `None` if the bundle lacks its first entry.
     pub(super) fn get(&self, id: &DocumentId) -> Option<&History> {
         self.whole.get(id).map(|whole| &whole.history)
     }
 
-    /// Returns true if the history of an artifact goes up to what the event of a checkpoint did to it.
+    /// Returns true if the history of an artifact includes what the event of a
+    /// checkpoint did to it.
     pub(super) fn has(&self, id: &DocumentId, event: CheckpointNumber) -> bool {
         self.whole.get(id).is_some_and(|whole| whole.events.contains(&event))
     }
@@ -88,15 +89,16 @@ impl replay::Histories for Histories<'_> {
     }
 }
 
-/// The chains that lead to the last version of any, from the first entry on; `None` if one is missing.
-/// A history may begin with a later version than 1: the chain hash of its first entry names none before.
+/// Returns the chains that lead from the first entry to the last version of an artifact; `None` if
+/// one is missing. A history may begin with a later version than 1. Then its first entry has a
+/// chain hash without a previous hash.
 fn joined<'p>(parts: &[&'p Part]) -> Option<Vec<&'p Part>> {
     let end = |part: &Part| part.entries.last().map(|entry| (entry.version, entry.chain_hash));
     let mut ends: BTreeMap<Digest, &Part> = BTreeMap::new();
     for part in parts {
         ends.entry(end(part)?.1).or_insert(part);
     }
-    // Of several with this version the first one.
+    // If several chains end with this version, the first one is used.
     let mut part = *parts.iter().rev().max_by_key(|part| end(part).map(|(version, _)| version))?;
     let mut joined = vec![part];
     while let Some(previous) = part.previous {
@@ -111,13 +113,14 @@ fn joined<'p>(parts: &[&'p Part]) -> Option<Vec<&'p Part>> {
     Some(joined)
 }
 
-/// The entries of chains, with the states that the checkpoints give them, because no hash covers a
-/// state: a version that one seals was published, and the last one of the instant of a removal retired
-/// its artifact. `None` if the last checkpoint that seals one of these versions seals another text.
+/// Returns the entries of chains, with the states that follow from the checkpoints, because no hash
+/// covers a state. A sealed version was published. The last entry made at the time of a removal
+/// retired the artifact. Returns `None` if the last checkpoint that seals one of these versions
+/// seals another text.
 ///
-/// This last seal binds every entry before it, so seals before it that name other texts are of an
-/// earlier history (CKPT-41). No seal binds the entries after it. If a later checkpoint seals the
-/// artifact again, they count only together with the entries up to there.
+/// This last seal binds every entry before it, so earlier seals of other texts belong to an earlier
+/// history (CKPT-41). No seal binds the entries after it. If a later checkpoint seals the artifact
+/// again, entries after the last seal are left out.
 fn bound(joined: &[&Part], record: &Record) -> Option<Vec<Entry>> {
     let all = || joined.iter().flat_map(|part| &part.entries);
     let mut last = all().next_back()?.version;

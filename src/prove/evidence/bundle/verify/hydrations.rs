@@ -1,5 +1,5 @@
-//! The versions of sources that hydrations name (EVID-26). What a source gave is judged where it was
-//! staged; otherwise nothing of it is proved but that the line has its hash.
+//! Checks the versions of sources that hydrations name (EVID-26). The result of a source is judged
+//! if it was staged; otherwise the bundle only proves that the line records its hash.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use super::versions::Versions;
 use super::{Item, Judged, Kind, Verdict, contradicted, not_proved};
 use crate::record::audit::Hydration;
 
-/// What the bundle proves of the source of each hydration among its lines.
+/// Returns an item for the source of each hydration in the lines of the bundle.
 pub(super) fn items(manifest: &Manifest, lines: &Lines, versions: &Versions) -> Vec<Item> {
     let places: BTreeMap<(&str, u64), usize> =
         manifest.versions.iter().zip(1..).map(|(v, n)| ((v.id.as_str(), v.version), n)).collect();
@@ -41,8 +41,8 @@ fn judge(versions: &Versions, of: &Hydration, place: Option<usize>) -> Judged {
     match versions.sealed(place, of.checkpoint) {
         Some(Verdict::Proved) => Ok(()),
         Some(Verdict::Contradicted) => {
-            contradicted(format!("checkpoint {} does not hold it", of.checkpoint))
+            contradicted(format!("checkpoint {} does not contain it", of.checkpoint))
         }
-        _ => not_proved(format!("it is not proved that checkpoint {} holds it", of.checkpoint)),
+        _ => not_proved(format!("it is not proved that checkpoint {} contains it", of.checkpoint)),
     }
 }

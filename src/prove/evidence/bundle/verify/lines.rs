@@ -1,5 +1,5 @@
-//! The lines of the access log in a bundle: the hash of each, and that those which were next to one
-//! another in the log still are (EVID-19).
+//! Checks the lines of the access log in a bundle: the hash of each, and that lines next to each
+//! other in the log still follow one another (EVID-19).
 
 use super::super::manifest::{LINES, LineRef, Manifest, Scope};
 use super::log::Log;
@@ -7,14 +7,14 @@ use super::{Files, Item, Judged, Kind, Verdict, contradicted, not_proved};
 use crate::record::audit::{Event, Line, Text};
 use crate::values::model::digest::Digest;
 
-/// No line of an access log is longer.
+/// Maximum length of a line of an access log, in bytes.
 const MAX_LINE: usize = 16 << 20;
 
-/// The lines of a bundle, and what was proved of them.
+/// Lines of a bundle, and the items about them.
 #[derive(Debug, Default)]
 pub(super) struct Lines {
     pub(super) items: Vec<Item>,
-    /// The lines, in the order of the file; none for one that cannot be read.
+    /// Lines in the order of the file; `None` if a line cannot be read.
     lines: Vec<Option<Line>>,
 }
 
@@ -54,13 +54,13 @@ impl Lines {
         self.lines.push(line);
     }
 
-    /// The lines that can be read.
+    /// Returns the readable lines, with their numbers from 1 and verdicts.
     pub(super) fn read_lines(&self) -> impl Iterator<Item = (usize, &Line, Verdict)> {
         let lines = self.lines.iter().zip(&self.items).zip(1..);
         lines.filter_map(|((line, item), n)| Some((n, line.as_ref()?, item.verdict)))
     }
 
-    /// The same without their places.
+    /// Returns the readable lines.
     pub(super) fn all(&self) -> impl Iterator<Item = &Line> {
         self.lines.iter().flatten()
     }
@@ -70,7 +70,7 @@ fn read(line: &[u8]) -> Result<(Line, Digest), (Verdict, String)> {
     match line.strip_suffix(b"\n") {
         Some(line) if line.len() > MAX_LINE => contradicted("the line is too long"),
         Some(line) => Line::read(line).or_else(|why| contradicted(why.to_string())),
-        None => contradicted("the line has no end"),
+        None => contradicted("the line is incomplete"),
     }
 }
 
@@ -86,7 +86,7 @@ fn judge(
         return contradicted(format!("the manifest does not list {trace} in this place"));
     }
     if !manifest.scope.wants(line) || wanted(&manifest.scope, line).is_none() {
-        return contradicted("it is not one of those that the bundle is for");
+        return contradicted("the line is outside of the scope of the bundle");
     }
     if let Some(why) = line.value_fault() {
         return contradicted(why);
@@ -104,17 +104,20 @@ fn judge(
     log.at(head.checkpoint)?;
     if log.is_after(head.checkpoint, &line.at) {
         let number = head.checkpoint;
-        return contradicted(format!("it is of {}, before checkpoint {number} was made", line.at));
+        return contradicted(format!(
+            "it is dated {}, before checkpoint {number} was made",
+            line.at
+        ));
     }
     Ok(())
 }
 
-/// The texts of a line that are to be proved, with their places; none where the line is of a document
-/// of which it has no text.
+/// Returns the texts of a line that the bundle must prove, with their numbers. Returns `None` if
+/// the scope is a document and the line contains no text of it.
 pub(super) fn wanted<'l>(scope: &Scope, line: &'l Line) -> Option<Vec<(usize, &'l Text)>> {
     let texts = match &line.event {
         Event::Access(access) => access.documents.as_slice(),
-        // The hydration of a source is a line of the source.
+        // A hydration of the source is in scope, too.
         Event::Hydration(of) if scope.is_about(&of.source) => return Some(Vec::new()),
         _ => &[],
     };

@@ -1,5 +1,5 @@
-//! The checkpoints of a bundle: each hash recomputed from the complete maps, and the chain to the
-//! head (EVID-18).
+//! Checks the checkpoints of a bundle: each hash is recomputed from the complete maps, and the
+//! chain must lead to the head (EVID-18).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,22 +14,23 @@ use crate::values::model::digest::Digest;
 use crate::values::model::id::DocumentId;
 use crate::values::model::timestamp::Timestamp;
 
-/// What the checkpoints of a bundle are, and what was proved of them.
+/// Checkpoints of a bundle, and the items about them.
 #[derive(Debug, Default)]
 pub(super) struct Log {
     pub(super) items: Vec<Item>,
-    /// The hash of each checkpoint that could be read.
+    /// Hash of each checkpoint that could be read.
     hashes: BTreeMap<u64, Digest>,
-    /// When each was made.
+    /// Time of each checkpoint.
     times: BTreeMap<u64, Timestamp>,
-    /// The last checkpoint that is not proved; one that cannot be read is beyond all of them.
+    /// Last checkpoint that is not proved; `u64::MAX` if a line cannot be read.
     last_fault: Option<u64>,
-    /// With an expected head: the checkpoint that it is, 0 if none is.
+    /// Number of the checkpoint with the expected hash, 0 if none matches; `None` without an
+    /// expected head.
     anchor: Option<u64>,
-    /// What the maps of checkpoints have of the documents that are asked for.
+    /// Entries of the requested documents in the maps of checkpoints.
     marks: BTreeMap<(u64, String), Mark>,
     checkpoints: Vec<Checkpoint>,
-    /// Of a bundle of a document: the checkpoints that set a version of it, with its number.
+    /// Checkpoints that set a version of the document of the scope, with the version.
     published: Vec<(u64, u64)>,
 }
 
@@ -44,7 +45,7 @@ impl Log {
                 log.compare(&checkpoints, previous.as_ref());
                 (checkpoints, malformed)
             }
-            Err(_) => (Vec::new(), Some("the hash before the first line is none".to_owned())),
+            Err(_) => (Vec::new(), Some("the hash before the first line is malformed".to_owned())),
         };
         if let Some(why) = malformed {
             let name = format!("line {}", checkpoints.len() + 1);
@@ -81,7 +82,7 @@ impl Log {
         }
     }
 
-    /// Keeps what the maps have of the versions that are to be proved.
+    /// Keeps the map entries of the versions that must be proved.
     fn note_marks(&mut self, manifest: &Manifest, checkpoints: &[Checkpoint]) {
         let mut wanted: BTreeMap<u64, BTreeSet<&str>> = BTreeMap::new();
         for version in &manifest.versions {
@@ -89,7 +90,7 @@ impl Log {
                 wanted.entry(*checkpoint).or_default().insert(&version.id);
             }
         }
-        // That a checkpoint holds no such file is a proof, too.
+        // The absence of a governance file from a checkpoint is proved, too.
         let in_force = DocumentId::kept();
         wanted.values_mut().for_each(|ids| ids.extend(in_force.iter().map(DocumentId::as_str)));
         let mut state = PublishedSet::default();
@@ -133,16 +134,16 @@ impl Log {
             return not_proved("the checkpoints do not lead to it");
         }
         match anchor {
-            None => Err((Verdict::NotAnchored, "no head from elsewhere was given".to_owned())),
+            None => Err((Verdict::NotAnchored, "no expected head was given".to_owned())),
             Some(0) => contradicted("no checkpoint of the bundle has the expected hash"),
             Some(_) => Ok(()),
         }
     }
 
-    /// The hash of a checkpoint that is proved, and that the head follows.
+    /// Returns the hash of a checkpoint; fails if it is not proved, or does not lead to the head.
     pub(super) fn at(&self, checkpoint: u64) -> Result<&Digest, (Verdict, String)> {
         let Some(hash) = self.hashes.get(&checkpoint) else {
-            return not_proved(format!("the bundle has no checkpoint {checkpoint}"));
+            return not_proved(format!("the bundle does not contain checkpoint {checkpoint}"));
         };
         if self.last_fault.is_some_and(|fault| fault >= checkpoint) {
             return not_proved(format!("checkpoint {checkpoint} does not lead to the head"));
@@ -155,25 +156,25 @@ impl Log {
         }
     }
 
-    /// The checkpoints that are proved, and that the head follows.
+    /// Returns the checkpoints that are proved and lead to the head.
     pub(super) fn proved(&self) -> impl Iterator<Item = &Checkpoint> {
         self.checkpoints.iter().filter(|checkpoint| self.at(checkpoint.number.0).is_ok())
     }
 
-    /// The recorded hash of a checkpoint, proved or not.
+    /// Returns the recorded hash of a checkpoint, proved or not.
     pub(super) fn recorded(&self, checkpoint: u64) -> Option<&Digest> {
         self.hashes.get(&checkpoint)
     }
 
-    /// Whether a checkpoint was made after a time.
+    /// Returns true if a checkpoint was made after a time.
     pub(super) fn is_after(&self, checkpoint: u64, at: &str) -> bool {
         let made_at = self.times.get(&checkpoint);
         made_at.is_some_and(|made_at| at.parse::<Timestamp>().is_ok_and(|at| at < *made_at))
     }
 
-    /// The versions that the bundle has to prove for a checkpoint, in their order: of its document
-    /// each that a checkpoint set, and the governance files in force at each checkpoint that a version
-    /// is to be proved for (EVID-11, EVID-16).
+    /// Returns the versions that the bundle must prove, in order (EVID-11, EVID-16). The first kind
+    /// is each version that a checkpoint set of the document of the scope. The second kind is the
+    /// governance files in force at each checkpoint that must seal a version.
     pub(super) fn promised(&self, manifest: &Manifest) -> BTreeSet<(u64, String, u64)> {
         let at = manifest.versions.iter().flat_map(|version| version.checkpoints.iter());
         let at: BTreeSet<u64> = at.copied().collect();
@@ -188,8 +189,9 @@ impl Log {
         in_force.filter_map(of_mark).chain(of_document).map(owned).collect()
     }
 
-    /// Of a bundle of a document whose checkpoints do not begin with the first one: the version of the
-    /// document that they set first, none where they set none.
+    /// Returns the first version that the checkpoints set of the document of the scope
+    /// (`Some(None)` if they set none). Returns `None` for other scopes, and if the checkpoints
+    /// begin with the first one.
     pub(super) fn first_published(&self, manifest: &Manifest) -> Option<Option<u64>> {
         let is_of_document = matches!(manifest.scope, Scope::Document(_));
         let first = *self.hashes.keys().next()?;
@@ -197,13 +199,13 @@ impl Log {
         is_partial.then(|| self.published.first().map(|(_, version)| *version))
     }
 
-    /// What the maps of a checkpoint have of a document.
+    /// Returns the entry of a document in the maps of a checkpoint.
     pub(super) fn mark(&self, checkpoint: u64, id: &str) -> Option<&Mark> {
         self.marks.get(&(checkpoint, id.to_owned()))
     }
 }
 
-/// The checkpoints up to the first line that is none, and what is wrong with that.
+/// Parses the checkpoints up to the first malformed line. Returns them with the fault of that line.
 fn parse(bytes: &[u8], has_previous: bool) -> (Vec<Checkpoint>, Option<String>) {
     let mut checkpoints: Vec<Checkpoint> = Vec::new();
     for line in bytes.split_inclusive(|byte| *byte == b'\n') {
@@ -211,7 +213,7 @@ fn parse(bytes: &[u8], has_previous: bool) -> (Vec<Checkpoint>, Option<String>) 
         let checkpoint = match read.entries.into_iter().next() {
             Some(Ok(checkpoint)) => checkpoint,
             Some(Err(why)) => return (checkpoints, Some(why.to_string())),
-            None => return (checkpoints, Some("the line has no end".to_owned())),
+            None => return (checkpoints, Some("the line is incomplete".to_owned())),
         };
         let follows = match checkpoints.last() {
             Some(last) => last.number.next() == checkpoint.number,

@@ -1,9 +1,10 @@
-//! Verifying a bundle without its vault, item by item (EVID-17 to EVID-21).
+//! Verifies a bundle without its vault, item by item (EVID-17 to EVID-21).
 //!
-//! `log` recomputes the checkpoints, `lines` the lines of the access log, `versions` the texts from
-//! their histories, `reviews` who approved them, `approvals` whether these could, `texts` what was handed out of these, `stewards` who
-//! decided about it, `hydrations` which sources were hydrated, and `staged` what these returned. Each
-//! gives items; none stops at the first that does not hold.
+//! `log` recomputes the checkpoints, `lines` the lines of the access log, and `versions` the texts
+//! from their histories. `reviews` finds who approved the versions, and `approvals` whether they
+//! were allowed to. `texts` compares the texts that were handed out, and `stewards` the recorded
+//! stewards. `hydrations` checks which sources were hydrated, and `staged` their results. Each
+//! module returns items, and none stops at the first failure.
 
 mod approvals;
 mod histories;
@@ -32,10 +33,10 @@ use staged::StagedProofs;
 use stewards::Stewards;
 use versions::Versions;
 
-/// The version of this program.
+/// Version of this program.
 const TOOL: &str = env!("CARGO_PKG_VERSION");
 
-/// Why bytes are no bundle.
+/// Reason why bytes are not a bundle.
 #[derive(Debug, thiserror::Error)]
 pub enum BundleFault {
     /// More bytes than a verifier reads.
@@ -47,51 +48,51 @@ pub enum BundleFault {
     /// A larger manifest than a verifier reads.
     #[error("its {MANIFEST} has more than {} MiB", MAX_MANIFEST >> 20)]
     ManifestTooLarge,
-    /// No container of ours.
+    /// Not a container in the format of this program.
     #[error("{0}")]
     Container(String),
-    /// There is no manifest.
+    /// The manifest is missing.
     #[error("it has no {MANIFEST}")]
     NoManifest,
-    /// The manifest cannot be relied on.
+    /// The manifest is malformed or was changed.
     #[error("{0}")]
     Manifest(String),
-    /// A file that the manifest does not list.
+    /// The manifest does not list a file.
     #[error("the manifest does not list `{0}`")]
     Unlisted(String),
 }
 
 words! {
-    /// What a verifier says of an item.
+    /// Verdict about an item.
     pub enum Verdict {
-        /// Every hash that it depends on is recomputed and equal.
+        /// Every hash that the item depends on is recomputed and equal.
         Proved = "proved",
-        /// It holds, and nothing outside of the bundle was compared with it.
+        /// The item is consistent, but it was not compared with anything outside of the bundle.
         NotAnchored = "not anchored",
-        /// What would prove it is missing, or does not hold.
+        /// The proof is missing or does not match.
         NotProved = "not proved",
-        /// No bundle could prove it.
+        /// No bundle could prove the item.
         Unprovable = "not proved",
-        /// The bundle says two things that cannot both be.
+        /// The bundle contradicts itself.
         Contradicted = "contradicted",
     }
 }
 
 impl Verdict {
-    /// Whether the bundle does not prove what it should.
+    /// Returns true if the bundle lacks a proof that it should contain, or contradicts itself.
     pub fn is_failure(self) -> bool {
         matches!(self, Self::NotProved | Self::Contradicted)
     }
 }
 
 words! {
-    /// What is verified.
+    /// Kind of a verified item.
     pub enum Kind {
-        /// The file itself, where its hash was noted elsewhere.
+        /// The file itself, if its hash was noted elsewhere.
         Bundle = "bundle",
-        /// That the bundle has what its name says.
+        /// The bundle contains something of its scope.
         Scope = "scope",
-        /// A place where the log was not whole from which the bundle was exported, as it says.
+        /// A place where the exported log was incomplete, as the bundle states.
         Gap = "gap",
         /// A file of the bundle.
         File = "file",
@@ -105,13 +106,13 @@ words! {
         Version = "version",
         /// A version in the maps of a checkpoint.
         Sealed = "sealed",
-        /// That no version of a document was published before the checkpoints of the bundle.
+        /// No version of a document was published before the checkpoints of the bundle.
         History = "history",
-        /// That a valid approval published a version.
+        /// A valid approval published a version.
         Approval = "approval",
         /// A text that was handed out.
         Text = "text",
-        /// Who decided about it, and when its approval was due again.
+        /// Steward of a text, and the time when its approval is due again.
         Steward = "steward",
         /// The source of a hydration.
         Hydration = "hydration",
@@ -119,11 +120,11 @@ words! {
         Staged = "staged",
         /// The content of a staged entry.
         Content = "content",
-        /// That the principal who ended an entry without a content had the role.
+        /// The principal who ended an entry without a content had the role.
         Role = "role",
-        /// The result of a hydration, which was staged.
+        /// The staged result of a hydration.
         Result = "result",
-        /// That the body of a version is the content that it was promoted from.
+        /// The body of a version is the content that it was promoted from.
         Promotion = "promotion",
     }
 }
@@ -153,16 +154,16 @@ impl Kind {
     ];
 }
 
-/// One thing that a bundle proves, or not.
+/// One thing that a bundle proves, or fails to prove.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Item {
-    /// What kind.
+    /// Kind of the item.
     pub kind: Kind,
-    /// Which one.
+    /// Name of the item, unique in its kind.
     pub name: String,
-    /// What is said of it.
+    /// Verdict about the item.
     pub verdict: Verdict,
-    /// Why, unless it is proved.
+    /// Reason of the verdict; `None` if the item is proved.
     pub why: Option<String>,
 }
 
@@ -177,7 +178,7 @@ fn not_proved<T>(why: impl Into<String>) -> Result<T, (Verdict, String)> {
     Err((Verdict::NotProved, why.into()))
 }
 
-/// That no bundle can prove it, so that no proof is missing.
+/// Fails because no bundle can prove the item, so that no proof is missing.
 fn unprovable<T>(why: &str) -> Result<T, (Verdict, String)> {
     Err((Verdict::Unprovable, why.to_owned()))
 }
@@ -192,34 +193,34 @@ impl Item {
     }
 }
 
-/// What the verification of a bundle gave.
+/// Result of the verification of a bundle.
 #[derive(Debug)]
 pub struct Verified {
-    /// `trace`, `session` or `document`, and what it names.
+    /// Kind of the scope, and the trace, session or document that it names.
     pub scope: (ScopeKind, String),
-    /// The version of the program that made the bundle, as it says.
+    /// Version of the program that made the bundle, as the bundle states.
     pub tool: String,
-    /// The head that the bundle was exported at.
+    /// Head at which the bundle was exported.
     pub head: Option<HeadRef>,
-    /// The items, in the order of the kinds.
+    /// Items, in the order of the kinds.
     pub items: Vec<Item>,
 }
 
 impl Verified {
-    /// The same with an item for the hash that the whole bundle is expected to have.
+    /// Adds an item that compares the hash of the whole bundle with the expected one.
     #[must_use]
     pub fn compared_with(mut self, bytes: &[u8], expected: &Digest) -> Self {
         let found = Digest::of(bytes);
         let judged = match found == *expected {
             true => Ok(()),
-            false => contradicted(format!("it has hash {found}, not the one that is expected")),
+            false => contradicted(format!("it has hash {found}, not the expected one")),
         };
         self.items.insert(0, Item::new(Kind::Bundle, Kind::Bundle.as_str(), judged));
         self
     }
 }
 
-/// The files of a bundle.
+/// Files of a bundle, by path.
 struct Files<'b>(BTreeMap<&'b str, &'b [u8]>);
 
 impl<'b> Files<'b> {
@@ -231,10 +232,10 @@ impl<'b> Files<'b> {
     }
 }
 
-/// Verifies the bytes of a bundle. With `expected`, its checkpoints have to lead to that head.
+/// Verifies the bytes of a bundle. With `expected`, its checkpoints must lead to that head.
 ///
 /// # Errors
-/// The bytes are no bundle.
+/// Fails if the bytes are not a bundle.
 pub fn verify(bytes: &[u8], expected: Option<&Digest>) -> Result<Verified, BundleFault> {
     if bytes.len() as u64 > MAX_BUNDLE {
         return Err(BundleFault::TooLarge);
@@ -288,8 +289,8 @@ fn judge(manifest: Manifest, files: &Files<'_>, expected: Option<&Digest>) -> Ve
     Verified { scope, tool: manifest.tool, head: manifest.head, items }
 }
 
-/// That a file is the one that is listed. What it contains is judged by other items; a page for people
-/// is made again and compared.
+/// Checks that a file is the one that the manifest lists. Other items judge its content; a page for
+/// people is made again and compared.
 fn file(
     manifest: &Manifest,
     files: &Files<'_>,
@@ -303,12 +304,12 @@ fn file(
     }
     if !["", what_is(path)].contains(&listed.what.as_str()) {
         let what = what_is(path);
-        return contradicted(format!("the manifest says of it something else than `{what}`"));
+        return contradicted(format!("the manifest does not describe it as `{what}`"));
     }
     if ![README, INDEX].contains(&path) {
         return Ok(());
     }
-    // The manifest names `tool`, so that an attacker may name any: every page is compared.
+    // The manifest names `tool`, so an attacker may name any: every page is compared.
     match page::made_again(path, manifest, lines).is_some_and(|page| page.as_bytes() == bytes) {
         true => Ok(()),
         false if manifest.tool == TOOL => {
@@ -321,8 +322,8 @@ fn file(
     }
 }
 
-/// That no line is missing at a place where the log was not whole. Of lines that were pruned, and of
-/// one that was not written to its end, nothing could prove that.
+/// Returns the item of a gap. A gap by pruning or by an incomplete last line cannot be proved by
+/// any bundle.
 fn gap(gap: &Gap) -> Item {
     let verdict = if gap.is_damage() { Verdict::NotProved } else { Verdict::Unprovable };
     let why = match gap.is_about_approval() {
@@ -332,7 +333,7 @@ fn gap(gap: &Gap) -> Item {
     Item::new(Kind::Gap, format!("{}:{}", gap.file, gap.line), Err((verdict, why)))
 }
 
-/// That the bundle has something of what it is named for.
+/// Checks that the bundle contains something of its scope.
 fn scope(manifest: &Manifest, lines: &Lines) -> Item {
     let (word, name) = manifest.scope.parts();
     let has = match &manifest.scope {
@@ -340,6 +341,6 @@ fn scope(manifest: &Manifest, lines: &Lines) -> Item {
         Scope::Session(_) => lines.all().any(|line| manifest.scope.wants(line)),
         Scope::Document(id) => manifest.versions.iter().any(|version| version.id == *id),
     };
-    let judged = if has { Ok(()) } else { not_proved("the bundle has nothing of it") };
+    let judged = if has { Ok(()) } else { not_proved("the bundle contains nothing of it") };
     Item::new(Kind::Scope, format!("{word} {name}"), judged)
 }

@@ -1,6 +1,6 @@
-//! Who submitted and who approved a version of a bundle, read from the entries before it by the rule
-//! of the vault (REV-20), from nothing that no hash covers; and which of these entries a promotion made
-//! (EVID-30).
+//! Finds who submitted and who approved a version of a bundle. The rule of the vault reads it from
+//! the entries before the version (REV-20), and uses nothing that no hash covers. Also finds the
+//! entries that a promotion made (EVID-30).
 
 use std::collections::BTreeMap;
 
@@ -17,59 +17,60 @@ use crate::values::model::digest::{Digest, Sink as _};
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::Version;
 
-/// A review has no more entries: a hundred approvals, and what they are of.
+/// Maximum number of entries of a review: a hundred approvals, and the entries that they refer to.
 const MOST_ENTRIES: usize = 128;
 
-/// The review of a version, none where it has none; or why that is not proved.
+/// Review of a version, `None` if it had none; or the reason why that is not proved.
 pub(super) type Review = Result<Option<Reviewed>, (Verdict, String)>;
 
-/// An entry that is proved, as a review reads it.
+/// A proved entry, in the form in which a review reads it.
 #[derive(Debug)]
 pub(super) struct Step {
     entry: Entry,
-    /// The names of an approval in part, by their hash: they may be long, and are only compared.
+    /// Hash of the names in an approval in part. The names may be long, and are only compared.
     in_part: Option<Digest>,
     promoted: Option<Promoted>,
-    /// Whether a checkpoint may have sealed it: its text says so, or has no place to say it.
+    /// True if a checkpoint may have sealed the entry: its text says so, or its
+    /// format cannot say so.
     is_published: bool,
 }
 
-/// What an entry says of the staged entry that it was promoted from.
+/// Record in an entry of the staged entry that it was promoted from.
 #[derive(Clone, Debug)]
 struct Promoted {
-    /// The hash of its name, which may be long.
+    /// Hash of the name of the staged entry, which may be long.
     name: Digest,
     bytes: u64,
-    /// The hash of the body.
+    /// Hash of the body.
     body: Digest,
-    /// Whether the document says that it is derived from another one, as a move does.
+    /// True if the document is derived from another one, for example by a move.
     is_derived: bool,
 }
 
-/// The versions of a document up to one that all say that they were promoted from one staged entry.
+/// Versions of a document up to a given one that all name the same staged entry as their origin.
 #[derive(Debug, Default)]
 pub(super) struct Run {
-    /// Their numbers, the last first, with length and hash of the body.
+    /// Version numbers, last first, each with the length and hash of its body.
     pub(super) bodies: Vec<(u64, u64, Digest)>,
-    /// Whether the version before them says otherwise, or there is none.
+    /// True if the version before them has another origin, or does not exist.
     pub(super) is_whole: bool,
-    /// Whether the document was made with the first of them, and not from another document.
+    /// True if the first of them created the document, and not from another document.
     pub(super) is_made: bool,
 }
 
-/// The entries of a bundle that follow from their chains. A review may begin in another chain than
-/// it ends in, because a keyframe lies between them; then the chains follow one another by a hash.
+/// Entries of a bundle that follow from their chains. If a keyframe is within a review, the review
+/// begins in one chain and ends in another; then a hash links the two chains.
 #[derive(Debug, Default)]
 pub(super) struct Chains {
     chains: Vec<(Option<Digest>, Vec<Step>)>,
-    /// The same entries, as they are stored.
+    /// Entries of the chains, as they are stored.
     pub(super) parts: Vec<Part>,
-    /// The chain of an entry, and its place there.
+    /// Index of the chain of an entry, and its index in that chain.
     places: BTreeMap<(DocumentId, Digest), (usize, usize)>,
 }
 
 impl Chains {
-    /// Adds what is proved of a chain: the hash before it, and its entries.
+    /// Adds the proved part of a chain: the hash before it, and its entries.
     pub(super) fn add(&mut self, id: &DocumentId, previous: Option<Digest>, steps: Vec<Step>) {
         for (place, step) in steps.iter().enumerate() {
             let place = (self.chains.len(), place);
@@ -78,15 +79,15 @@ impl Chains {
         self.chains.push((previous, steps));
     }
 
-    /// The review of a version, which is proved and has this text.
+    /// Returns the review of a version that is proved and has this text.
     pub(super) fn review(&self, id: &DocumentId, entry: &Entry, text: &str) -> Review {
         let fields = fields_of(id, text);
         let fields = fields.as_ref();
         if let Some(source) = fields.and_then(|fields| Reviewed::moved_from(entry, fields)) {
-            // Nothing leads from a checkpoint to who retired a document (HIST-33), nor to the steps
-            // before that: a chain of the source could be made by anyone.
+            // No checkpoint leads to the entry that retired a document (HIST-33), nor to the steps
+            // before it: anyone could make a chain of the source.
             return unprovable(&format!(
-                "who moved it is in the history of {source}, whose end no checkpoint seals"
+                "the history of {source} records the move, but no checkpoint seals its end"
             ));
         }
         if !Reviewed::is_claimed(id, entry, fields) {
@@ -105,7 +106,7 @@ impl Chains {
         }
     }
 
-    /// The versions up to this one that say that they were promoted from an entry.
+    /// Returns the versions up to this one that name an entry as their origin.
     pub(super) fn run(&self, id: &DocumentId, last: &Entry, name: &StagedName) -> Run {
         let name = Digest::of(name.to_string().as_bytes());
         let (steps, begins) = self.before(id, last);
@@ -124,8 +125,8 @@ impl Chains {
         }
     }
 
-    /// That the history begins with the entries before a version, and that none of them was published;
-    /// or why that is not proved.
+    /// Checks that the history begins with the entries before a version, and that none of
+    /// them was published.
     pub(super) fn begin_with(&self, id: &DocumentId, first: &Entry) -> Judged {
         let (mut next, mut number) = (Some(first.chain_hash), first.version);
         while let Some(hash) = next {
@@ -148,8 +149,8 @@ impl Chains {
         Ok(())
     }
 
-    /// The entries up to a version as far as a review goes back, and whether they begin with the
-    /// first of the history.
+    /// Returns the entries up to a version, as far as a review goes back, and true if they begin
+    /// with the first entry of the history.
     fn before(&self, id: &DocumentId, last: &Entry) -> (Vec<&Step>, bool) {
         let (mut steps, mut next) = (Vec::new(), Some(last.chain_hash));
         while let Some(hash) = next
@@ -167,8 +168,8 @@ impl Chains {
     }
 }
 
-/// An entry as a review reads it. Whether it is a step follows from its text or its mark, because no
-/// hash covers that it was published. Of a document no diff is kept.
+/// Converts an entry to the form in which a review reads it. The text or its mark decides whether
+/// it is a step, because no hash covers that it was published. The diff of a document is not kept.
 pub(super) fn of_review(id: &DocumentId, entry: &Entry, text: &str) -> Step {
     let document = document_of(id, text);
     let is_published =

@@ -1,5 +1,5 @@
-//! What a bundle proves of staged entries: the lines of their chains, their contents, the texts and
-//! results that they are, and the documents that were promoted from them (EVID-27 to EVID-29).
+//! Checks the staged entries of a bundle: the lines of their chains, their contents, the texts and
+//! results that use them, and the documents promoted from them (EVID-27 to EVID-29).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,10 +18,10 @@ use crate::values::model::digest::Digest;
 use crate::values::model::id::DocumentId;
 use crate::values::model::layout::limit;
 
-/// No line of a staging chain is longer.
+/// Maximum length of a line of a staging chain, in bytes.
 const MAX_LINE: usize = 16 << 20;
 
-/// A line that can be read, in its place.
+/// A readable line, with its place in the bundle.
 struct Placed<'m> {
     listed: &'m StagedRef,
     source: DocumentId,
@@ -29,19 +29,21 @@ struct Placed<'m> {
     line: StagedLine,
 }
 
-/// The staged entries of a bundle, and what was proved of them.
+/// Staged entries of a bundle, and the items about them.
 #[derive(Debug, Default)]
 pub(super) struct StagedProofs {
     pub(super) items: Vec<Item>,
-    /// The entries whose lines are proved, with the proved acts upon them.
+    /// Entries whose lines are proved, with the proved acts on them.
     entries: Vec<StagedEntry>,
-    /// Their places by hash, the first of equal ones, and by name, none where two share it (STAGE-6).
+    /// Indexes of the entries by hash (the first of equal ones), and by name (`None` if two share
+    /// it, STAGE-6).
     by_hash: BTreeMap<Digest, usize>,
     by_name: BTreeMap<StagedName, Option<usize>>,
     by_result: BTreeMap<ResultKey, usize>,
-    /// The entries that are the results of no hydration of the bundle, by what they could be of.
+    /// Entries that are not the result of any hydration of the bundle, by the fields that a
+    /// hydration could share with them.
     left: BTreeSet<ResultOf>,
-    /// What is said of the content of each.
+    /// Verdict about the content of each entry.
     contents: Vec<Judged>,
 }
 
@@ -55,14 +57,14 @@ impl StagedProofs {
         let mut read = read_lines(manifest, files);
         let Staged { entries, astray, .. } = staged_of(&read);
         let astray: BTreeSet<_> = astray.into_iter().collect();
-        // An act has an entry upon which it is.
+        // Each act must have an entry.
         for (_, judged, placed) in &mut read {
             let is_astray = |placed: &Placed<'_>| {
                 let place = (placed.source.clone(), placed.writer.clone(), placed.line.seq);
                 astray.contains(&place)
             };
             if judged.is_ok() && placed.as_ref().is_some_and(is_astray) {
-                *judged = contradicted("the bundle does not have the entry upon which it is");
+                *judged = contradicted("the bundle does not have the entry of this act");
             }
         }
         let numbers: BTreeMap<Digest, Option<usize>> = read
@@ -89,8 +91,8 @@ impl StagedProofs {
         proofs
     }
 
-    /// That something in the bundle needs each entry. Otherwise nothing but its own line says that it
-    /// belongs to it.
+    /// Checks that something in the bundle uses each entry. Otherwise only the entry's own line
+    /// connects it with the bundle.
     fn judge_needed(
         &mut self,
         manifest: &Manifest,
@@ -122,15 +124,15 @@ impl StagedProofs {
         let is_unneeded =
             |item: &&mut Item| item.kind == Kind::Staged && unneeded.contains(&item.name);
         for item in self.items.iter_mut().filter(is_unneeded) {
-            let why = not_proved("no text, hydration or version of the bundle is of this entry");
+            let why = not_proved("no text, hydration or version of the bundle uses this entry");
             *item = Item::new(Kind::Staged, item.name.clone(), why);
         }
     }
 
-    /// What the bundle proves of the text of an access that is a staged content.
+    /// Judges the text of an access that is a staged content.
     pub(super) fn judge_text(&self, text: &Text) -> Judged {
         if let Some(part) = text.part {
-            return unprovable(format!("a {} is not made again", part.as_str()));
+            return unprovable(format!("a bundle cannot prove a {}", part.as_str()));
         }
         let hash = text.chain_hash.parse::<Digest>().ok();
         let Some(at) = hash.and_then(|hash| self.by_hash.get(&hash).copied()) else {
@@ -141,7 +143,7 @@ impl StagedProofs {
         let expected = Text { bytes: entry.entry.bytes, sha256: said, ..entry.text(b"") };
         let (steward, review_due) = (text.steward.clone(), text.review_due.clone());
         if *text != (Text { steward, review_due, ..expected }) {
-            return contradicted("its staged entry says otherwise");
+            return contradicted("it does not match its staged entry");
         }
         self.judge_content(at)
     }
@@ -154,7 +156,8 @@ impl StagedProofs {
         }
     }
 
-    /// What the bundle proves of who ended the entries whose contents are gone (EVID-28).
+    /// Returns an item for each entry whose content is gone: whether the principal who ended it had
+    /// the role (EVID-28).
     pub(super) fn roles(&self, stewards: &Stewards<'_>) -> Vec<Item> {
         let mut items = Vec::new();
         for (entry, judged) in self.entries.iter().zip(&self.contents) {
@@ -174,7 +177,7 @@ impl StagedProofs {
         items
     }
 
-    /// What the bundle proves of the results of its hydrations, where they were staged.
+    /// Returns an item for each hydration whose result was staged.
     pub(super) fn results(&self, manifest: &Manifest, lines: &Lines) -> Vec<Item> {
         let mut items = Vec::new();
         for (_, line, verdict) in lines.read_lines() {
@@ -183,7 +186,7 @@ impl StagedProofs {
             let Some(key) = result_key(line, of) else { continue };
             let judged = match (self.by_result.get(&key), verdict) {
                 (None, _) if self.left.contains(&key.of) => {
-                    contradicted("its staged entry says otherwise of what was called")
+                    contradicted("its staged entry records a different call")
                 }
                 (None, _) => continue,
                 (Some(at), Verdict::Proved) => self.judge_content(*at),
@@ -194,7 +197,7 @@ impl StagedProofs {
         items
     }
 
-    /// What the bundle proves of the versions that say that they were promoted.
+    /// Returns an item for each version that names a staged entry as its origin.
     pub(super) fn promotions(
         &self,
         manifest: &Manifest,
@@ -212,7 +215,7 @@ impl StagedProofs {
         judged.collect()
     }
 
-    /// Compares the content with the version that the promotion made, and with this one.
+    /// Compares the content with the version that the promotion made, and with this version.
     fn promotion(
         &self,
         name: &StagedName,
@@ -237,7 +240,7 @@ impl StagedProofs {
         if is_content(bytes, body) {
             return Ok(());
         }
-        // The version that the act names; after a merge it may be another one.
+        // Compares with the version that the act names, which a merge may have renumbered.
         let named = run.bodies.iter().filter(|(number, ..)| acts.contains(number));
         let named: Vec<_> = named.collect();
         let of = if named.is_empty() { run.bodies.iter().collect() } else { named.clone() };
@@ -247,14 +250,15 @@ impl StagedProofs {
         match acts.is_empty() {
             true => not_proved("no act promoted the entry to it, and its body is not the content"),
             false if !named.is_empty() || run.is_whole => {
-                contradicted("the version that was made of the entry is not its content")
+                contradicted("the version that was made from the entry does not match its content")
             }
-            false => unprovable("the bundle does not have the version that was made of it".into()),
+            false => unprovable("the bundle does not have the version made from it".into()),
         }
     }
 }
 
-/// The versions that say that they were promoted, counted from 1, with length and hash of the body.
+/// Returns the versions that name a staged entry as their origin, with their numbers from 1, and
+/// length and hash of the body.
 fn promoted<'b>(
     manifest: &'b Manifest,
     files: &'b Files<'b>,
@@ -272,10 +276,10 @@ fn unprovable(why: String) -> Judged {
     Err((Verdict::Unprovable, why))
 }
 
-/// A line with its name and what is said of it so far.
+/// A line with its name and its verdict so far.
 type Read<'m> = (String, Judged, Option<Placed<'m>>);
 
-/// The lines of the bundle, each compared with the one before it.
+/// Reads the lines of the bundle, and compares each with the one before it.
 fn read_lines<'m>(manifest: &'m Manifest, files: &Files<'_>) -> Vec<Read<'m>> {
     let bytes = files.get(STAGED).unwrap_or_default();
     let mut found = bytes.split_inclusive(|byte| *byte == b'\n');
@@ -316,18 +320,18 @@ fn sound(line: &[u8], source: &DocumentId) -> Result<StagedLine, (Verdict, Strin
     match line.strip_suffix(b"\n") {
         Some(line) if line.len() > MAX_LINE => contradicted("the line is too long"),
         Some(line) => StagedLine::read(line, source).or_else(|why| contradicted(why.to_string())),
-        None => contradicted("the line has no end"),
+        None => contradicted("the line is incomplete"),
     }
 }
 
 impl Placed<'_> {
-    /// Whether the line is in its place, behind the last one in the bundle that is.
+    /// Checks that the line is in its place, after the last valid line of the bundle.
     fn follows(&self, before: Option<&Placed<'_>>) -> Judged {
         if self.line.seq != self.listed.seq {
             return contradicted("the manifest does not list it in this place");
         }
         if self.line.kind.act().is_some() && self.listed.content.is_some() {
-            return contradicted("an act has no content");
+            return contradicted("an act cannot have content");
         }
         if !self.line.is_after(&self.source, &self.writer, None) {
             return contradicted("it does not begin the chain of its writer");
@@ -346,7 +350,7 @@ impl Placed<'_> {
 }
 
 impl Placed<'_> {
-    /// Whether its entry consumed a checkpoint of the bundle, or one before them.
+    /// Checks that the entry did not consume a checkpoint after the last one of the bundle.
     fn is_before(&self, manifest: &Manifest) -> Judged {
         let head = manifest.head.as_ref().map_or(0, |head| head.checkpoint);
         let consumed = match &self.line.kind {
@@ -360,7 +364,7 @@ impl Placed<'_> {
     }
 }
 
-/// The entries whose lines are proved, with the proved acts upon them.
+/// Returns the entries whose lines are proved, with the proved acts on them.
 fn staged_of(read: &[Read<'_>]) -> Staged {
     let mut chains: BTreeMap<(&DocumentId, &WriterId), Vec<StagedLine>> = BTreeMap::new();
     for (_, judged, placed) in read {
@@ -378,8 +382,8 @@ fn staged_of(read: &[Read<'_>]) -> Staged {
     Staged::of(&Chains { chains: chains.into_iter().map(chain).collect(), strays: Vec::new() })
 }
 
-/// The hashes of contents that were computed, by the numbers of the contents: a manifest may name one
-/// for many entries.
+/// Computed hashes of contents, by content number. A manifest may name one
+/// content for many entries.
 #[derive(Default)]
 struct Hashes {
     raw: BTreeMap<usize, Digest>,
@@ -401,7 +405,7 @@ impl Hashes {
     }
 }
 
-/// That the content of an entry is in the bundle, and is what the entry says.
+/// Checks that the bundle contains the content of an entry, and that it matches the entry.
 fn content(
     files: &Files<'_>,
     entry: &StagedEntry,
@@ -413,7 +417,7 @@ fn content(
             let bytes = files.get(&content_path(number))?;
             match bytes.len() as u64 <= limit::STAGED && hashed.are(entry, number, bytes) {
                 true => Ok(()),
-                false => contradicted("it is not what the entry says"),
+                false => contradicted("it does not match the entry"),
             }
         }
         (None, Some(Ended { kind: ActKind::Collect, at, .. }))
@@ -421,9 +425,9 @@ fn content(
         {
             not_proved("the entry was collected before its retention ended")
         }
-        // A promoted entry is not ended, so that no such act was allowed (STAGE-16, STAGE-18).
+        // A promoted entry is not ended, so no act that ends it was allowed (STAGE-16, STAGE-18).
         (None, Some(_)) if entry.is_promoted() => {
-            not_proved("the entry was promoted, and no act takes its content away")
+            not_proved("the entry was promoted, so its content must not be removed")
         }
         (None, Some(Ended { at, .. })) => {
             unprovable(format!("the content is gone: the entry was {}, {at}", entry.state()))

@@ -1,5 +1,5 @@
-//! Who decided about a document that was handed out, and when its approval was due again, by the
-//! governance files that the checkpoint seals (RES-29).
+//! Checks the recorded steward of a text, and the time when its approval was due again. Both follow
+//! from the governance files that the checkpoint seals (RES-29).
 
 use std::borrow::Cow;
 use std::cell::RefCell;
@@ -22,21 +22,21 @@ use crate::values::model::id::DocumentId;
 use crate::values::model::number::CheckpointNumber;
 use crate::values::model::tag::Tag;
 
-/// What a checkpoint says about every document; or why that is not proved.
+/// Settings that a checkpoint applies to every document; or the reason why they are not proved.
 type Found = Result<Settings, (Verdict, String)>;
 
-/// The governance files of the checkpoints of a bundle.
+/// Governance files of the checkpoints of a bundle.
 pub(super) struct Stewards<'b> {
     manifest: &'b Manifest,
     files: &'b Files<'b>,
     log: &'b Log,
     versions: &'b Versions,
     approvals: &'b Approvals<'b>,
-    /// The version of each governance file at each checkpoint that it is to be proved for.
+    /// Number of the version of each governance file, by the checkpoint that must seal it.
     places: BTreeMap<(u64, &'b str), usize>,
     known: BTreeMap<u64, Found>,
     markups: BTreeMap<u64, Result<Markup, (Verdict, String)>>,
-    /// Who reviews a source by the rules of a checkpoint.
+    /// Cached answers: true if a principal reviews a source by the rules of a checkpoint.
     reviewers: RefCell<BTreeMap<(DocumentId, u64, String), bool>>,
 }
 
@@ -52,7 +52,8 @@ impl<'b> Stewards<'b> {
             if rules.iter().any(|id| version.id == id.as_str()) {
                 for checkpoint in &version.checkpoints {
                     let place = places.entry((*checkpoint, version.id.as_str()));
-                    // Of two that the manifest lists for a checkpoint, its maps have one at most.
+                    // If the manifest lists two versions for a checkpoint, its maps contain at most
+                    // one of them.
                     let is_sealed = versions.sealed(n, *checkpoint) == Some(Verdict::Proved);
                     place.and_modify(|of| *of = if is_sealed { n } else { *of }).or_insert(n);
                 }
@@ -71,7 +72,7 @@ impl<'b> Stewards<'b> {
         }
     }
 
-    /// Compares what a line says of a text, which is of a version of the bundle.
+    /// Compares the steward and due date that a line records with the version of the bundle.
     pub(super) fn judge(&mut self, text: &audit::Text, version: usize, checkpoint: u64) -> Judged {
         let (manifest, files, versions) = (self.manifest, self.files, self.versions);
         let Some(entry) = versions.entry(version) else {
@@ -82,10 +83,12 @@ impl<'b> Stewards<'b> {
         }
         let listed = &manifest.versions[version - 1];
         if versions.sealed(version, checkpoint) != Some(Verdict::Proved) {
-            return not_proved(format!("that checkpoint {checkpoint} holds it is not proved"));
+            return not_proved(format!(
+                "it is not proved that checkpoint {checkpoint} contains it"
+            ));
         }
         let Ok(id) = listed.id.parse::<DocumentId>() else {
-            return not_proved("the version is of no document");
+            return not_proved("the version has a malformed id");
         };
         let reviewed = versions.review(version)?;
         let sealed = files.get(&text_path(version))?;
@@ -96,13 +99,13 @@ impl<'b> Stewards<'b> {
             return contradicted("`stewards.yaml` names another steward for it");
         }
         if text.review_due.is_some() && text.review_due != review_due.map(|due| due.to_string()) {
-            return contradicted("its approval is due again at another time");
+            return contradicted("its approval is due at another time");
         }
         Ok(())
     }
 
-    /// Whether a principal was a reviewer of a source at a time, by the last rules of the bundle that
-    /// were in force then, and not before the checkpoint that was consumed (STAGE-14, STAGE-19).
+    /// Checks that a principal was a reviewer of a source at a time (STAGE-14, STAGE-19). The last
+    /// rules of the bundle that were in force then decide, but none before the consumed checkpoint.
     pub(super) fn may_review(
         &self,
         source: &DocumentId,
@@ -116,7 +119,7 @@ impl<'b> Stewards<'b> {
                 || *checkpoint > consumed && !self.log.is_after(*checkpoint, time)
         });
         let Some(checkpoint) = then.max() else {
-            return not_proved("the bundle has no rules that were in force then");
+            return not_proved("the bundle does not contain the rules that were in force then");
         };
         let rules = self.rules_of(checkpoint)?;
         let Some(rules) = rules else { return Ok(()) };
@@ -126,11 +129,11 @@ impl<'b> Stewards<'b> {
         self.reviewers.borrow_mut().insert(key, is_reviewer);
         match is_reviewer {
             true => Ok(()),
-            false => not_proved(format!("that `{who}` was a reviewer of {source} is not proved")),
+            false => not_proved(format!("no proof shows that `{who}` was a reviewer of {source}")),
         }
     }
 
-    /// The rules that are in force after a checkpoint; `None` if it leaves the vault ungoverned.
+    /// Returns the rules in force after a checkpoint; `None` if the vault is then ungoverned.
     fn rules_of(&self, checkpoint: u64) -> Result<Option<&Rules>, (Verdict, String)> {
         self.log.at(checkpoint)?;
         let Some(in_force) = self.approvals.in_force()? else { return Ok(None) };
@@ -141,7 +144,7 @@ impl<'b> Stewards<'b> {
         }
     }
 
-    /// Whether a principal reviews a source, by any of its proved versions.
+    /// Returns true if a principal reviews a source, by any of its proved versions.
     fn is_reviewer(&self, rules: &Rules, source: &DocumentId, who: &str) -> bool {
         let versions = self.manifest.versions.iter().zip(1..);
         let mut of_source = versions.filter(|(version, _)| version.id == source.as_str());
@@ -152,7 +155,7 @@ impl<'b> Stewards<'b> {
         })
     }
 
-    /// How a checkpoint has an artifact read.
+    /// Returns the markup that a checkpoint prescribes for an artifact.
     pub(super) fn markup(
         &mut self,
         id: &DocumentId,
@@ -194,7 +197,7 @@ impl<'b> Stewards<'b> {
         Ok(Settings::read(config.as_ref(), || stewards))
     }
 
-    /// The configuration by which a checkpoint has documents read; `None` if it holds none.
+    /// Returns the configuration of a checkpoint; `None` if the checkpoint contains none.
     fn config(&self, checkpoint: u64) -> Result<Option<Config>, (Verdict, String)> {
         let sealed = self.sealed(&DocumentId::config(), checkpoint)?;
         Ok(sealed.map(|sealed| match sealed {
@@ -206,7 +209,7 @@ impl<'b> Stewards<'b> {
         }))
     }
 
-    /// The text of a governance file that a checkpoint seals; none where it holds none.
+    /// Returns the text of a governance file that a checkpoint seals; `None` if it seals none.
     fn sealed(
         &self,
         id: &DocumentId,
@@ -219,7 +222,9 @@ impl<'b> Stewards<'b> {
         let place = self.places.get(&(checkpoint, id.as_str())).copied();
         let is_proved = |n: &usize| self.versions.sealed(*n, checkpoint) == Some(Verdict::Proved);
         let Some(n) = place.filter(is_proved) else {
-            return not_proved(format!("what checkpoint {checkpoint} has of {id} is not proved"));
+            return not_proved(format!(
+                "the version at checkpoint {checkpoint} of {id} is not proved"
+            ));
         };
         // A version that was not approved never came into force.
         if self.approvals.is_unapproved(n)
@@ -231,15 +236,15 @@ impl<'b> Stewards<'b> {
     }
 }
 
-/// What a checkpoint holds of a governance file.
+/// Version of a governance file that a checkpoint seals.
 enum Text<'b> {
     /// A version that is in force.
     Sealed(Cow<'b, str>),
-    /// A version without a valid approval, and what is in force in its place.
+    /// A version without a valid approval, and the rules in force in its place.
     Unapproved(&'b InForce),
 }
 
-/// The tags of a version, as its checkpoint has it read.
+/// Returns the tags of a version, by the markup of its checkpoint.
 fn tags_of(id: &DocumentId, text: &str, settings: &Settings) -> Vec<Tag> {
     let document = id.is_document().then(|| Document::parse(text).ok()).flatten();
     let Some(Document { frontmatter: fields, parts, .. }) = document else { return Vec::new() };

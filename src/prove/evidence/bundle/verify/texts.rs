@@ -1,5 +1,5 @@
-//! The texts that were handed out: each from the bytes of a proved version, and who answers for it
-//! (EVID-21).
+//! Checks the texts that were handed out: each from the bytes of a proved version, with
+//! its steward (EVID-21).
 
 use std::collections::BTreeMap;
 
@@ -23,28 +23,29 @@ use crate::text::uri::is_staged;
 use crate::values::model::digest::Digest;
 use crate::values::model::id::DocumentId;
 
-/// No more bytes are hashed; equal texts of a version are hashed once. So a small bundle, whose lines
-/// name a long text very often, does not hold a verifier.
+/// Maximum number of bytes that a verifier hashes; equal texts of a version are hashed once. The
+/// limit protects the verifier from a small bundle whose lines name a long text very often.
 const MAX_HASHED: u64 = 4 << 30;
 
-/// The parts of so many bytes of texts are kept in mind.
+/// Maximum size of the texts whose parts are cached, in bytes.
 const MAX_KNOWN: usize = 64 << 20;
 
-/// A version of the bundle, and the pieces of its text.
+/// Number of a version of the bundle, and the pieces of its text.
 type Pieces<'m> = (usize, &'m [[u64; 2]]);
 
-/// The sizes and hashes of the texts that were hashed, and the parts of those that were read.
+/// Cache of the sizes and hashes of hashed texts, and of the parts of read ones.
 #[derive(Default)]
 struct Hashed<'m> {
     found: BTreeMap<Pieces<'m>, (u64, String)>,
     bytes: u64,
-    /// By version, and whether it is read as Obsidian does.
+    /// Parts by version; the flag is true for the markup of Obsidian.
     parts: BTreeMap<(usize, bool), Ranges>,
     known: usize,
 }
 
 impl<'m> Hashed<'m> {
-    /// The size and the hash of the pieces of a version's text; none of too many bytes.
+    /// Returns the size and hash of the pieces of a version's text; `None` if a
+    /// piece exceeds the text.
     fn of(
         &mut self,
         pieces: Pieces<'m>,
@@ -68,7 +69,7 @@ impl<'m> Hashed<'m> {
         }
     }
 
-    /// The parts of a version's text.
+    /// Returns the parts of a version's text.
     fn parts(
         &mut self,
         (version, id): (usize, &DocumentId),
@@ -89,7 +90,7 @@ impl<'m> Hashed<'m> {
     }
 }
 
-/// What the bundle proves of each text of its lines.
+/// Returns the items for each text of the lines.
 pub(super) fn items(
     (manifest, files): (&Manifest, &Files<'_>),
     lines: &Lines,
@@ -130,7 +131,7 @@ pub(super) fn items(
     items
 }
 
-/// The version that a text is said to be of, and the checkpoint that it was handed out as of.
+/// Returns the claimed version of a text, and the checkpoint that the text was served from.
 fn version_of<'m>(
     manifest: &Manifest,
     text: &Text,
@@ -147,10 +148,10 @@ fn version_of<'m>(
         return not_proved("the bundle does not have the version");
     };
     if !text.is_of(&version.id) {
-        return contradicted(format!("it is of another document than {}", version.id));
+        return contradicted(format!("it is not a text of {}", version.id));
     }
     if text.version != version.version {
-        return contradicted(format!("it is of version {}", text.version));
+        return contradicted(format!("it is a text of version {}", text.version));
     }
     Ok((proof, checkpoint))
 }
@@ -171,20 +172,20 @@ fn judge<'m>(
     let version = &manifest.versions[proof.version - 1];
     author(text, &version.id, files.get(&text_path(proof.version))?)?;
     if versions.sealed(proof.version, checkpoint) != Some(Verdict::Proved) {
-        return not_proved(format!("that checkpoint {checkpoint} holds the version is not proved"));
+        return not_proved(format!("checkpoint {checkpoint} is not proved to contain the version"));
     }
     match (text.part, &proof.pieces) {
         (Some(part @ (Part::Snippet | Part::Diff)), _) => {
-            unprovable(&format!("a {} is not made again", part.as_str()))
+            unprovable(&format!("a bundle cannot prove a {}", part.as_str()))
         }
-        (Some(Part::Instructions), None) => unprovable("a value is not made again"),
+        (Some(Part::Instructions), None) => unprovable("a bundle cannot prove a value"),
         (None | Some(Part::Submission), None) => {
-            not_proved("the bundle does not say which bytes it is")
+            not_proved("the bundle does not record its byte ranges")
         }
         (part, Some(pieces)) => {
             let whole = files.get(&text_path(proof.version))?;
             let (Ok(id), Ok(read)) = (version.id.parse(), std::str::from_utf8(whole)) else {
-                return not_proved("the version is of no document");
+                return not_proved("the version is not a document");
             };
             if part == Some(Part::Instructions) {
                 instructions(read, text, pieces)?;
@@ -198,7 +199,7 @@ fn judge<'m>(
                 }
             }
             match hashed.of((proof.version, pieces), || joined(whole, pieces))? {
-                None => contradicted("the version has no such bytes"),
+                None => contradicted("a byte range exceeds the text of the version"),
                 Some((bytes, sha256)) if bytes == text.bytes && sha256 == text.sha256 => Ok(()),
                 Some(_) => contradicted("the bytes of the version have another hash"),
             }
@@ -206,16 +207,16 @@ fn judge<'m>(
     }
 }
 
-/// Compares who wrote and who approved a version, and when, with what its history says.
+/// Compares the recorded maker and approvers of a version, and the times, with its history.
 fn people(text: &Text, entry: &Entry, reviewed: Option<&Reviewed>) -> Judged {
     let (by, at) = written(entry, reviewed);
     if text.edited_by != by || text.edited_at != at.to_string() {
-        return contradicted("its history says that another person wrote it, or at another time");
+        return contradicted("its history records another maker or another time");
     }
     let approved_by = reviewed.map_or(&[][..], |reviewed| &reviewed.approved_by);
     let approved_at = reviewed.map(|reviewed| reviewed.approved_at.to_string());
     if text.approved_by != approved_by || text.approved_at != approved_at {
-        return contradicted("its history says that others approved it, or at another time");
+        return contradicted("its history records other approvers or another time");
     }
     Ok(())
 }
@@ -231,21 +232,21 @@ fn author(text: &Text, id: &str, sealed: &[u8]) -> Judged {
     }
 }
 
-/// Compares the pieces of the instructions of a pack with what its file says.
+/// Compares the pieces of a pack's instructions with the text of the pack.
 fn instructions(whole: &str, text: &Text, pieces: &[[u64; 2]]) -> Judged {
     let Some((value, _)) = pack::instructions(whole) else {
-        return contradicted("the pack has no instructions");
+        return contradicted("the pack does not have instructions");
     };
     let is_named_so = text.range.is_none() && text.anchor().is_none();
     let is_value = pieces.iter().flatten().is_sorted()
         && joined(whole.as_bytes(), pieces) == Some(value.into_bytes());
     match is_named_so && is_value {
         true => Ok(()),
-        false => contradicted("the pieces are not the instructions that the pack has"),
+        false => contradicted("the pieces do not match the instructions of the pack"),
     }
 }
 
-/// The pieces of a text; none where it is too short.
+/// Joins the pieces of a text; `None` if a piece exceeds it.
 fn joined(whole: &[u8], pieces: &[[u64; 2]]) -> Option<Vec<u8>> {
     let mut out = Vec::new();
     for [start, stop] in pieces {

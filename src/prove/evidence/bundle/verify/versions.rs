@@ -1,5 +1,5 @@
-//! The versions of a bundle: each text rebuilt from its part of a history, every hash on the way
-//! recomputed, and its place in the maps of checkpoints (EVID-20).
+//! Checks the versions of a bundle: each text is rebuilt from its part of a history, and every hash
+//! on the way is recomputed. The maps of checkpoints must contain the version (EVID-20).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,20 +18,20 @@ use crate::record::staging::StagedName;
 use crate::values::model::id::DocumentId;
 use crate::values::model::layout::limit;
 
-/// The versions of a bundle, and what was proved of them.
+/// Versions of a bundle, and the items about them.
 #[derive(Debug, Default)]
 pub(super) struct Versions {
     pub(super) items: Vec<Item>,
-    /// The record of each version, if it is proved.
+    /// Entry of each version; `None` if the version is not proved.
     entries: Vec<Option<Entry>>,
-    /// Who submitted and who approved each.
+    /// Review of each version.
     reviews: Vec<Review>,
-    /// The verdict for each version at each of its checkpoints.
+    /// Verdict for each version at each of its checkpoints.
     sealed: BTreeMap<(usize, u64), Verdict>,
     chains: Chains,
 }
 
-/// A version that is wanted of a chain, by its place among those of the bundle.
+/// Entry of a version that a chain must prove.
 type Found = Result<Entry, (Verdict, String)>;
 
 impl Versions {
@@ -48,7 +48,7 @@ impl Versions {
         let mut versions = Self::default();
         let mut sealed = Vec::new();
         for (n, version) in manifest.versions.iter().enumerate() {
-            let entry = found.remove(&n).unwrap_or_else(|| contradicted("it has no chain"));
+            let entry = found.remove(&n).unwrap_or_else(|| contradicted("its chain is missing"));
             let name = format!("{} v{}", version.id, version.version);
             for checkpoint in &version.checkpoints {
                 let judged = judge_sealed(log, version, &entry, *checkpoint);
@@ -72,7 +72,8 @@ impl Versions {
         Self { chains, ..versions }
     }
 
-    /// Of a bundle of a document: that no checkpoint before its first one set a version.
+    /// Returns the item that no checkpoint before the first one of the bundle set a version of the
+    /// document; `None` for other scopes.
     fn history(&self, manifest: &Manifest, log: &Log, chains: &Chains) -> Option<Item> {
         let first = log.first_published(manifest)?;
         let (_, name) = manifest.scope.parts();
@@ -92,23 +93,23 @@ impl Versions {
         Some(Item::new(Kind::History, name, judged()))
     }
 
-    /// The chains of the bundle, as far as their entries are proved.
+    /// Returns the chains of the bundle, as far as their entries are proved.
     pub(super) fn parts(&self) -> &[Part] {
         &self.chains.parts
     }
 
-    /// The versions of a document up to one, counted from 1, that say that they were promoted from an
-    /// entry; none where it is not proved.
+    /// Returns the versions of a document up to one that name a staged entry as their origin. The
+    /// result is empty if `version`, counted from 1, is not proved.
     pub(super) fn promoted(&self, id: &DocumentId, version: usize, name: &StagedName) -> Run {
         self.entry(version).map(|last| self.chains.run(id, last, name)).unwrap_or_default()
     }
 
-    /// The record of a version, counted from 1, if it is proved.
+    /// Returns the entry of a version, counted from 1; `None` if it is not proved.
     pub(super) fn entry(&self, version: usize) -> Option<&Entry> {
         self.entries.get(version.checked_sub(1)?)?.as_ref()
     }
 
-    /// Who submitted and who approved a version, counted from 1; none where no review published it.
+    /// Returns the review of a version, counted from 1; `None` if no review published it.
     pub(super) fn review(&self, version: usize) -> Result<Option<&Reviewed>, (Verdict, String)> {
         match version.checked_sub(1).and_then(|at| self.reviews.get(at)) {
             Some(Ok(review)) => Ok(review.as_ref()),
@@ -117,20 +118,20 @@ impl Versions {
         }
     }
 
-    /// What is said of a version, counted from 1, at a checkpoint.
+    /// Returns the verdict about a version, counted from 1, at a checkpoint.
     pub(super) fn sealed(&self, version: usize, checkpoint: u64) -> Option<Verdict> {
         self.sealed.get(&(version, checkpoint)).copied()
     }
 }
 
-/// What the bundle lacks of what its checkpoints say that it has.
+/// Returns an item for each version that the checkpoints require and the bundle lacks.
 fn lacking(manifest: &Manifest, log: &Log) -> Vec<Item> {
     let of = |version: &VersionRef, at: &u64| (*at, version.id.clone(), version.version);
     let versions = manifest.versions.iter();
     let has: BTreeSet<(u64, String, u64)> =
         versions.flat_map(|version| version.checkpoints.iter().map(|at| of(version, at))).collect();
     let item = |(at, id, version): (u64, String, u64)| {
-        let why = "the checkpoint holds it, and the bundle does not have it";
+        let why = "the checkpoint contains it, but the bundle does not";
         Item::new(Kind::Sealed, format!("{id} v{version} at {at}"), not_proved(why))
     };
     log.promised(manifest).into_iter().filter(|one| !has.contains(one)).map(item).collect()
@@ -140,10 +141,10 @@ fn judge_sealed(log: &Log, version: &VersionRef, entry: &Found, checkpoint: u64)
     if log.recorded(checkpoint).is_some() {
         let mark = log.mark(checkpoint, &version.id);
         let Some((number, chain_hash)) = mark.and_then(Mark::sealed) else {
-            return contradicted(format!("checkpoint {checkpoint} does not hold it"));
+            return contradicted(format!("checkpoint {checkpoint} does not contain it"));
         };
         if number.0 != version.version {
-            return contradicted(format!("checkpoint {checkpoint} holds version {number}"));
+            return contradicted(format!("checkpoint {checkpoint} contains version {number}"));
         }
         if entry.as_ref().is_ok_and(|entry| entry.chain_hash != chain_hash) {
             return contradicted(format!("checkpoint {checkpoint} has chain hash {chain_hash}"));
@@ -156,7 +157,7 @@ fn judge_sealed(log: &Log, version: &VersionRef, entry: &Found, checkpoint: u64)
     }
 }
 
-/// The review of a version that is proved.
+/// Returns the review of a proved version.
 fn review(files: &Files<'_>, chains: &Chains, (n, id): (usize, &str), entry: &Entry) -> Review {
     let text = files.get(&text_path(n))?;
     match id.parse::<DocumentId>() {
@@ -165,7 +166,7 @@ fn review(files: &Files<'_>, chains: &Chains, (n, id): (usize, &str), entry: &En
     }
 }
 
-/// What a part of a history proves of the versions that are wanted of it.
+/// Returns the entries that a chain proves, for each version that is built from it.
 fn read_chain(
     manifest: &Manifest,
     files: &Files<'_>,
@@ -209,7 +210,7 @@ fn rebuilt(
         }
         let Some(places) = left.remove(&number.0) else { continue };
         let is_sealed = places.iter().any(|n| !manifest.versions[*n].checkpoints.is_empty());
-        // Once for all places: a manifest may name a version many times.
+        // Judged once for all places: a manifest may name a version many times.
         let described = match &fault {
             Some(why) => contradicted(format!("version {why}")),
             None => describes_itself(&id, &entry, text, is_sealed),
@@ -217,7 +218,7 @@ fn rebuilt(
         for n in places {
             let judged = match &described {
                 Ok(()) if manifest.versions[n].id != id.as_str() => {
-                    contradicted(format!("`{}` is of another document", chain_path(chain)))
+                    contradicted(format!("`{}` belongs to another document", chain_path(chain)))
                 }
                 Ok(()) => same_text(files, n + 1, text),
                 Err(why) => Err(why.clone()),
@@ -232,8 +233,8 @@ fn rebuilt(
     Ok(found)
 }
 
-/// That a text says of itself what its entry says; one that no checkpoint is to seal may be a step of a
-/// review.
+/// Checks that the fields of a text match its entry. If no checkpoint must seal the version, it may
+/// be a step of a review.
 fn describes_itself(id: &DocumentId, entry: &Entry, text: &str, is_sealed: bool) -> Judged {
     let step = Entry { state: EntryState::Unpublished, ..entry.clone() };
     match self_described(id, entry, text) {
@@ -243,7 +244,7 @@ fn describes_itself(id: &DocumentId, entry: &Entry, text: &str, is_sealed: bool)
     }
 }
 
-/// Recomputes one entry; gives what is wrong with it.
+/// Recomputes one entry; returns its fault.
 fn step(replay: &mut Replay<'_>, entry: &Entry, is_document: bool) -> Option<String> {
     let at = |why: &dyn std::fmt::Display| Some(format!("{}: {why}", entry.version));
     if let Some(why) = replay.step(entry).first() {
@@ -252,7 +253,7 @@ fn step(replay: &mut Replay<'_>, entry: &Entry, is_document: bool) -> Option<Str
     if !replay.is_as_written() {
         return at(&"it is not in normal form");
     }
-    // A content hash does not say whether its text is a full one or a diff; these first bytes do.
+    // A content hash covers a full text or a diff without saying which; these first bytes show it.
     let is_full = entry.stored == TextStorage::Keyframe;
     let begins = replay.text().is_some_and(|text| text.starts_with("---\n"));
     if is_document && is_full && !begins { at(&"it is not the text of a document") } else { None }
@@ -262,6 +263,6 @@ fn same_text(files: &Files<'_>, version: usize, text: &str) -> Judged {
     let path = text_path(version);
     match files.get(&path)? == text.as_bytes() {
         true => Ok(()),
-        false => contradicted(format!("`{path}` is not the text that follows from its history")),
+        false => contradicted(format!("`{path}` does not match its history")),
     }
 }
