@@ -606,7 +606,10 @@ fn a_rebuild_does_not_make_a_governed_vault_ungoverned() {
     let lost = [
         (".context/.versions", "a line of the change log names a review of `nodes/a`"),
         (".context/audit", "the history of `nodes/a` has steps of reviews"),
-        ("nodes/.versions", "there is a `stewards.yaml`, but the configuration has no history"),
+        (
+            "nodes/.versions",
+            "there is a `stewards.yaml`, but the history of the configuration is missing",
+        ),
     ];
     for (folder, why) in lost {
         std::fs::remove_dir_all(place.path(folder)).unwrap();

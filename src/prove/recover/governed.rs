@@ -1,6 +1,6 @@
-//! Whether a log that is derived from the histories forgets that the vault was governed: without the
-//! histories of its governance files it would publish everything without a review
-//! (`spec/transactions.md`, TXN-33).
+//! Check that a log derived from the histories does not lose the fact that the vault was governed.
+//! Without the histories of its governance files, such a log would publish everything without a
+//! review (`spec/transactions.md`, TXN-33).
 
 use std::collections::HashMap;
 
@@ -21,10 +21,10 @@ use crate::record::checkpoint::record::Record;
 use crate::values::model::id::DocumentId;
 use crate::values::model::layout::AUDIT_DIR;
 
-/// What shows that a vault was governed, where no checkpoint of a log says so.
+/// Returns evidence that a vault was governed, if no checkpoint of a log shows it.
 ///
 /// # Errors
-/// A file cannot be read.
+/// Fails if a file cannot be read.
 pub(super) fn forgotten(
     vault: &Vault,
     log: &Log,
@@ -43,11 +43,11 @@ pub(super) fn forgotten(
     let has_history = |id: &DocumentId| replay::has_files(vault.files(), id);
     let (config, stewards) = (DocumentId::config(), DocumentId::stewards());
     let are_orphans = !has_history(&config) && vault.files().exists(&stewards.live_path());
-    let why = "there is a `stewards.yaml`, but the configuration has no history";
+    let why = "there is a `stewards.yaml`, but the history of the configuration is missing";
     Ok(are_orphans.then(|| why.to_owned()))
 }
 
-/// Whether the rules in force at some checkpoint govern the vault.
+/// Returns true if the rules in force at some checkpoint govern the vault.
 fn was_governed(vault: &Vault, log: &Log) -> bool {
     let checkpoints: Vec<&Checkpoint> = log.entries.iter().flatten().collect();
     let of = |id: DocumentId| (id.clone(), Record::of(&checkpoints, &id));
@@ -55,7 +55,7 @@ fn was_governed(vault: &Vault, log: &Log) -> bool {
     InForce::of(vault.files(), &records).was_governed()
 }
 
-/// The first artifact that a line of a step of a review names.
+/// Returns the first artifact that a line of a step of a review names.
 fn named_in_lines(vault: &Vault) -> Result<Option<String>, FileError> {
     let mut found = None;
     let logs = Logs::of_changes(vault);
@@ -70,7 +70,7 @@ fn named_in_lines(vault: &Vault) -> Result<Option<String>, FileError> {
     Ok(found)
 }
 
-/// Whether a history has a step of a review, or a version that says that one published it.
+/// Returns true if a history contains a step of a review, or a version that claims a review.
 fn has_reviews(vault: &Vault, id: &DocumentId) -> bool {
     let Ok(history) = replay::load(vault.files(), id) else { return false };
     let mut walk = Walk::new(vault.files(), id, &history);

@@ -1,5 +1,5 @@
-//! What is lost: versions whose text cannot be rebuilt, and checkpoints that the log no longer has
-//! or no longer vouches for. Recovery cannot restore them; a copy can.
+//! Lost data: versions whose text cannot be rebuilt, and checkpoints that the log no longer
+//! contains or no longer vouches for. Recovery cannot restore them; a copy can.
 
 use rayon::prelude::*;
 
@@ -16,41 +16,38 @@ use crate::values::model::number::Version;
 
 use crate::write::commit::uncommitted;
 
-/// So many checkpoints that the log ends before are named one by one.
+/// Maximum number of missing checkpoints at the end of the log that are listed one by one.
 const MOST_GONE: usize = 1000;
 
 /// A version that cannot be read.
 #[derive(Debug)]
 pub(crate) struct LostVersion {
-    /// The artifact.
     pub(crate) id: DocumentId,
-    /// The version.
     pub(crate) version: Version,
-    /// Why.
     pub(crate) why: ChainError,
 }
 
-/// What cannot be read.
+/// Versions and checkpoints that cannot be read.
 #[derive(Debug, Default)]
 pub(crate) struct Lost {
     /// Versions that the log seals, in byte order of their ids.
     pub(crate) versions: Vec<LostVersion>,
-    /// The files that git leaves out of the working copy. Versions that lack only these are not lost.
+    /// Files that git leaves out of the working copy. Versions that lack only these are not lost.
     pub(crate) left_out: Gone,
-    /// Entries of the log that are no checkpoints, that do not follow, or that it once had, by
-    /// their place from 1, and why.
+    /// Positions of log entries from 1, with the reason. These entries are malformed, do not follow
+    /// the one before, or are missing.
     pub(crate) checkpoints: Vec<(usize, String)>,
 }
 
 impl Lost {
-    /// Whether every version and checkpoint can be read.
+    /// Returns true if every version and checkpoint can be read.
     pub(crate) fn is_empty(&self) -> bool {
         self.versions.is_empty() && self.checkpoints.is_empty() && self.left_out.count() == 0
     }
 }
 
-/// Looks for everything that the log seals and the files no longer give. `faults` are those of its
-/// hashes ([`Chronicle::hash_faults`](crate::record::checkpoint::chronicle::Chronicle)).
+/// Finds everything that the log seals and the files no longer contain. `faults` are the faults of
+/// its hashes ([`Chronicle::hash_faults`](crate::record::checkpoint::chronicle::Chronicle)).
 pub(crate) fn lost(vault: &Vault, log: &Log, faults: &[LogError]) -> Lost {
     let mut lost = Lost::default();
     for (n, entry) in log.entries.iter().enumerate() {
@@ -67,7 +64,7 @@ pub(crate) fn lost(vault: &Vault, log: &Log, faults: &[LogError]) -> Lost {
     let gone = (log.entries.len() + 1..=last).take(MOST_GONE);
     lost.checkpoints.extend(gone.map(|n| (n, format!("the trusted head is checkpoint {last}"))));
     let mut ids = uncommitted::recorded(log);
-    // What the reference implementation deleted or erased is not to be restored.
+    // Files that the reference implementation deleted or erased must not be restored.
     ids.retain(|id, versions| {
         log.foreign.retain_present(vault.files(), id, log, versions);
         !versions.is_empty()

@@ -1,6 +1,8 @@
-//! Repair of a damaged or interrupted record: `recovery` clears what an interrupted command left,
-//! `lost` names what cannot be restored, `rebuild` derives a log from the histories, without what is
-//! `unapproved`, and `replace` puts it in the place of the old one.
+//! Repair of a damaged or interrupted record.
+//!
+//! `recovery` cleans up after an interrupted command, and `lost` lists what cannot be restored.
+//! `rebuild` derives a log from the histories, without `unapproved` versions, and `replace`
+//! replaces the old log by it.
 
 mod governed;
 mod lost;

@@ -1,5 +1,5 @@
-//! A log that is gone or broken, from what the histories record. Never silent, and never in the
-//! place of one that says what they say.
+//! Rebuilds a missing or broken log from the histories. A rebuild always reports what it does, and
+//! never replaces a log that matches the histories.
 
 use std::collections::BTreeSet;
 use std::mem;
@@ -26,48 +26,47 @@ use crate::write::commit::uncommitted;
 use super::governed::forgotten;
 use super::unapproved::{Unapproved, unapproved};
 
-/// A log as the histories give it.
+/// A log derived from the histories.
 #[derive(Debug)]
 pub(crate) struct Rebuilt {
-    /// The log.
     pub(crate) log: Log,
-    /// How many checkpoints of the old log stand at its beginning.
+    /// Number of checkpoints of the old log that are kept at the start.
     pub(crate) kept: usize,
-    /// How many entries the old log has.
+    /// Number of entries of the old log.
     pub(crate) before: usize,
     /// Versions that are recorded as published or retired, but that nothing vouches for.
     pub(crate) unsound: Vec<Unsound>,
-    /// Versions that are recorded as published no later than the last checkpoint that stays, and
-    /// that none of these holds: a log that was cut and then went on has lost them.
+    /// Versions that are recorded as published no later than the last kept checkpoint, but that no
+    /// kept checkpoint contains. A log that was cut and then continued has lost them.
     pub(crate) passed_over: Vec<(DocumentId, Version)>,
-    /// Versions of a governed vault that no approval vouches for; with each all later versions of
-    /// its artifact are left out, which were built upon it.
+    /// Versions of a governed vault that no approval vouches for. All later versions of the
+    /// artifact are left out, too, because they are based on it.
     pub(crate) unapproved: Vec<Unapproved>,
-    /// What shows that the vault was governed, where no checkpoint of the log says so.
+    /// Evidence that the vault was governed, if no checkpoint of the log shows it.
     pub(crate) forgotten: Option<String>,
 }
 
-/// A version that nothing vouches for, and why.
+/// A version that nothing vouches for, with the reason.
 pub(crate) type Unsound = (DocumentId, Version, ChainError);
 
 impl Rebuilt {
-    /// The checkpoints that come from the histories alone.
+    /// Returns the checkpoints that come from the histories alone.
     pub(crate) fn derived(&self) -> impl Iterator<Item = &Checkpoint> {
         self.log.entries.iter().flatten().skip(self.kept)
     }
 
-    /// Whether it has what the old log has, and nothing else.
+    /// Returns true if the rebuilt log equals the old one.
     pub(crate) fn is_same(&self, old: &Log) -> bool {
         old.is_whole() && old.entries == self.log.entries
     }
 
-    /// The first checkpoint of the old log, or of what is trusted for it, where the log would begin
-    /// with another one: no head that was noted elsewhere would be of it any more.
+    /// Returns the hash of the first checkpoint of the old or trusted log if the rebuilt log would
+    /// begin with another one. Then no head that was noted elsewhere would match any more.
     pub(crate) fn replaced_first(&self, old: &Log, remembered: &TrustedHeads) -> Option<Digest> {
         fn first(log: &Log) -> Option<&Checkpoint> {
             log.entries.first()?.as_ref().ok()
         }
-        // A line that does not say the truth about itself says nothing of the log that there was.
+        // A line that does not verify says nothing about the log that existed.
         let is_sound = |first: &&Checkpoint| {
             first.number == CheckpointNumber::FIRST && maps::first_fault(&[*first]).is_none()
         };
@@ -79,11 +78,11 @@ impl Rebuilt {
     }
 }
 
-/// Computes the log that the histories give, from the longest beginning of the old one on that
-/// agrees with them, or from nothing. Reads only.
+/// Computes the log that follows from the histories. Keeps the longest prefix of the old log that
+/// agrees with them, unless `from_scratch` is set. Only reads.
 ///
 /// # Errors
-/// A file cannot be read.
+/// Fails if a file cannot be read.
 pub(crate) fn rebuild(
     vault: &Vault,
     old: &Log,
@@ -95,7 +94,7 @@ pub(crate) fn rebuild(
     ids.extend(folders.iter().filter_map(|dir| DocumentId::of_history_dir(dir).ok()));
     ids.sort_unstable();
     ids.dedup();
-    // What an interrupted writer of this user left is no event.
+    // An event of an interrupted writer of this user was never acknowledged.
     let intents = trusted_head::intents(vault).into_iter();
     let never_acknowledged: Vec<EventKey> = intents.map(|intent| intent.event).collect();
     let read: Vec<(Vec<Recorded>, Vec<Unsound>)> =
@@ -108,7 +107,7 @@ pub(crate) fn rebuild(
     let kept = if from_scratch { 0 } else { longest_prefix(&old.entries, &records) };
     let before: Vec<&Checkpoint> = old.entries[..kept].iter().flatten().collect();
     let passed_over = passed_over(&before, &records);
-    // Of a change log that cannot be read nothing is bound; the verifier says so.
+    // An unreadable change log binds nothing; the verifier reports it.
     let bindings = changes::bindings(vault).unwrap_or_default();
     let last = before.last().map(|checkpoint| checkpoint.at);
     records.retain(|record| last.is_none_or(|last| record.at > last));
@@ -131,7 +130,8 @@ pub(crate) fn rebuild(
     Ok(Rebuilt { log, kept, before, unsound, passed_over, unapproved: left_out, forgotten })
 }
 
-/// What is recorded as published up to the last of these checkpoints, and in none of them.
+/// Returns the versions that are recorded as published up to the last of these checkpoints, but
+/// that no checkpoint contains.
 fn passed_over(kept: &[&Checkpoint], records: &[Recorded]) -> Vec<(DocumentId, Version)> {
     let Some(last) = kept.last() else { return Vec::new() };
     let sealed = kept.iter().flat_map(|checkpoint| &checkpoint.set);
@@ -145,7 +145,8 @@ fn passed_over(kept: &[&Checkpoint], records: &[Recorded]) -> Vec<(DocumentId, V
     records.iter().filter(is_lost).map(|record| (record.id.clone(), record.version)).collect()
 }
 
-/// What one history records, and what of it nothing vouches for.
+/// Returns the versions that one history records as published or retired, and those of them that
+/// nothing vouches for.
 fn recorded(
     vault: &Vault,
     id: &DocumentId,

@@ -1,5 +1,5 @@
-//! Recovery after an interrupted command: what no checkpoint seals is moved away, live and derived
-//! files are brought up to date, and what is lost is named.
+//! Recovery after an interrupted command: moves away what no checkpoint seals, updates live and
+//! derived files, and lists what is lost.
 
 use std::{io, mem};
 
@@ -21,95 +21,89 @@ use crate::write::commit::expect::{self, Expect, ExpectError};
 use crate::write::commit::{self, CleanupPlan, Recovered, Scope, Uncleared, UncommittedFile};
 use crate::write::publish::review;
 
-/// What a recovery is asked to do.
+/// Options of a recovery.
 #[derive(Debug)]
 pub(crate) struct Request<'r> {
-    /// What a command that waits for the write lock shows.
+    /// Text that commands waiting for the write lock show.
     pub(crate) holder: &'r str,
-    /// Write nothing.
     pub(crate) dry_run: bool,
-    /// Move uncommitted files away although no intent record explains them.
+    /// Move uncommitted files away even if no intent record explains them.
     pub(crate) force: bool,
-    /// What the caller has read.
+    /// Published state that the caller has read.
     pub(crate) expect: Expect,
 }
 
-/// What a recovery did, or would do.
+/// Result of a recovery, or of a dry run.
 #[derive(Debug)]
 pub(crate) struct Recovery {
-    /// Whether an intent record explains all that is uncommitted.
+    /// True if an intent record explains all uncommitted files.
     pub(crate) is_explained: bool,
-    /// What was moved and brought up to date.
+    /// Files that were moved or updated.
     pub(crate) recovered: Recovered,
-    /// Artifacts beside whose histories nothing was moved.
+    /// Artifacts whose uncommitted files were not moved.
     pub(crate) broken: Vec<(DocumentId, Uncleared)>,
-    /// The checkpoints of interrupted commands of this user whose lines the change log lacks: who
-    /// asked for the recovery adds them, unless it is a dry run.
+    /// Checkpoints of interrupted commands of this user without a line in the change log. The
+    /// caller adds these lines, except in a dry run.
     pub(crate) owed: Vec<CheckpointNumber>,
-    /// The versions of an interrupted step of a review that stands, and whose lines are added like
-    /// those of the events.
+    /// Versions of an interrupted step of a review that is kept. The caller adds its line, too.
     pub(crate) steps: Vec<VersionRef>,
-    /// The promotions that were interrupted between their document and their act: the caller completes
-    /// them.
+    /// Promotions that were interrupted between document and act. The caller completes them.
     pub(crate) promotions: Vec<CompletedPromotion>,
-    /// The act upon staged entries that was interrupted before its line in the change log, which the
-    /// caller adds.
+    /// Act on staged entries that was interrupted before its line in the change log. The caller
+    /// adds the line.
     pub(crate) acts: Option<CompletedAct>,
-    /// The contents of staged entries that an interrupted command left, and that no entry claims: the
-    /// caller removes them.
+    /// Contents of staged entries that an interrupted command wrote and no entry names. The caller
+    /// removes them.
     pub(crate) unclaimed: Vec<String>,
-    /// The files of change logs and staging chains of this user that ended in a torn line, which was
-    /// removed.
+    /// Files of change logs and staging chains of this user with a torn end, which was removed.
     pub(crate) torn: Vec<String>,
-    /// The derived files that an interrupted command did not write again.
+    /// Derived files that an interrupted command did not update.
     pub(crate) derived: Followed,
-    /// What cannot be restored from the files.
+    /// Data that cannot be restored from the files.
     pub(crate) lost: Lost,
-    /// Why nothing was touched: the log cannot be relied on.
+    /// Reason why nothing was touched: the log is unreliable.
     pub(crate) unreliable: Option<Unreliable>,
 }
 
 /// A promotion that was interrupted after its document was made, and was completed.
 #[derive(Debug)]
 pub(crate) struct CompletedPromotion {
-    /// The URI of the staged entry.
+    /// URI of the staged entry.
     pub(crate) entry: String,
-    /// The document.
     pub(crate) document: DocumentId,
-    /// The version that was made of the entry.
+    /// Version that was made from the entry.
     pub(crate) version: Version,
 }
 
-/// An act upon staged entries whose line was added to the change log.
+/// An act on staged entries whose line was added to the change log.
 #[derive(Debug)]
 pub(crate) struct CompletedAct {
-    /// Its word.
+    /// Name of the act.
     pub(crate) action: &'static str,
-    /// The URIs of the entries.
+    /// URIs of the entries.
     pub(crate) staged: Vec<String>,
 }
 
-/// Why a log cannot be relied on.
+/// Reason why a log is unreliable.
 #[derive(Debug)]
 pub(crate) enum Unreliable {
-    /// It is broken.
+    /// The log is broken.
     Log(LogError),
-    /// It does not hold the trusted head.
+    /// The log does not contain the trusted head.
     Head(HeadError),
 }
 
-/// Why nothing was done.
+/// Reason why nothing was done.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub(crate) enum RecoverError {
     /// Files or entries are uncommitted, and no intent record explains them.
-    #[error("no intent record explains what is uncommitted")]
+    #[error("no intent record explains the uncommitted files")]
     Unexplained(Vec<UncommittedFile>),
-    /// Histories of documents, each with its id and the one where it is now, were moved with their
-    /// folder.
+    /// Histories were moved with their folder. Each pair is the old id and the new one.
     #[error("histories were moved with their folder")]
     Moved(Vec<(DocumentId, DocumentId)>),
-    /// Something else is published than what the caller has read.
+    /// Another state is published than the one that the caller has read.
     #[error(transparent)]
     Expected(#[from] ExpectError),
     /// Another process holds the write lock.
@@ -120,11 +114,11 @@ pub(crate) enum RecoverError {
     File(#[from] FileError),
 }
 
-/// Moves away what an interrupted command left, brings live files up to date, and looks for what is
-/// lost. Beside a log that cannot be relied on, nothing is touched.
+/// Moves uncommitted files of an interrupted command away, updates live files, and lists what is
+/// lost. If the log is unreliable, nothing is touched.
 ///
 /// # Errors
-/// Nothing was done; see [`RecoverError`].
+/// Returns a [`RecoverError`] if nothing was done.
 pub(crate) fn recover(vault: &Vault, request: &Request<'_>) -> Result<Recovery, RecoverError> {
     let _lock = if request.dry_run { None } else { Some(vault.lock(request.holder)?) };
     let log = trusted_head::read_log(vault)?;
@@ -169,7 +163,7 @@ pub(crate) fn recover(vault: &Vault, request: &Request<'_>) -> Result<Recovery, 
         let has_step = plan.has_step;
         let recovered = commit::carry_out(vault, plan)?;
         torn.iter().try_for_each(|line| line.cut(vault.files()))?;
-        // The line of a step that stands is for the next writer.
+        // The next writer adds the line of a step that is kept.
         trusted_head::withdraw(vault, |intent| intent.upon == end && !has_step);
         if !changes::is_begun_at(vault, &chronicle) {
             commit::complete(vault, &chronicle);
@@ -198,8 +192,8 @@ pub(crate) fn recover(vault: &Vault, request: &Request<'_>) -> Result<Recovery, 
     })
 }
 
-/// The refusal that histories are where a move of their folder without ctx left them: what no checkpoint
-/// seals there is the record of documents.
+/// Returns the refusal if histories were moved with their folder without ctx: there, unsealed
+/// histories are the record of documents.
 fn moved_folders(vault: &Vault, chronicle: &Chronicle<'_>) -> Option<RecoverError> {
     let state = chronicle.state_at(chronicle.head_number()).ok()?;
     let missing = MissingHistories::of(vault.files(), &state);
@@ -211,7 +205,8 @@ fn moved_folders(vault: &Vault, chronicle: &Chronicle<'_>) -> Option<RecoverErro
     (!moves.is_empty()).then_some(RecoverError::Moved(moves))
 }
 
-/// Writes the derived files again that the last event did not, because its command was interrupted.
+/// Updates the derived files that the last event did not write, because its command
+/// was interrupted.
 fn write_derived(vault: &Vault, chronicle: &Chronicle<'_>, dry_run: bool) -> Followed {
     let Some(last) = chronicle.head() else { return Followed::default() };
     let removed = last.removed.iter().filter(|id| id.is_document());
@@ -221,14 +216,14 @@ fn write_derived(vault: &Vault, chronicle: &Chronicle<'_>, dry_run: bool) -> Fol
     derived::follow(vault, documents, &removed, dry_run)
 }
 
-/// What carrying out a plan would do.
+/// Returns the expected result of a plan.
 fn planned(plan: CleanupPlan) -> Recovered {
     let caught_up = plan.behind.iter().map(|(id, _)| id.live_path()).collect();
     Recovered { kept: plan.uncommitted, caught_up, ..Recovered::default() }
 }
 
 impl Recovery {
-    /// Whether nothing was done, or would be.
+    /// Returns true if there was nothing to do.
     pub(crate) fn is_empty(&self) -> bool {
         let is_settled = self.owed.is_empty()
             && self.steps.is_empty()

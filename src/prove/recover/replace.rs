@@ -1,4 +1,4 @@
-//! Replacing the log by one that is derived from the histories, or by its other form.
+//! Replaces the log by one that is derived from the histories, or by its other form.
 
 use super::rebuild::{Rebuilt, Unsound, rebuild};
 use super::unapproved::{Unapproved, contradicted};
@@ -18,90 +18,88 @@ use crate::values::model::timestamp::Timestamp;
 use crate::write::commit::expect::{self, Expect, ExpectError};
 use crate::write::commit::keep;
 
-/// What a rebuild is asked to do.
+/// Options of a rebuild.
 #[derive(Debug)]
 pub(crate) struct RebuildRequest<'r> {
-    /// What a command that waits for the write lock shows.
+    /// Text that commands waiting for the write lock show.
     pub(crate) holder: &'r str,
-    /// The clock.
     pub(crate) now: Timestamp,
-    /// Keep nothing of the log that is there.
+    /// Keep nothing of the current log.
     pub(crate) from_scratch: bool,
-    /// Write nothing.
     pub(crate) dry_run: bool,
-    /// Replace the log although it would be refused.
+    /// Replace the log even if it would be refused.
     pub(crate) force: bool,
     /// With `force`: let the log begin with another first checkpoint.
     pub(crate) new_first_checkpoint: bool,
-    /// What the caller has read.
+    /// Published state that the caller has read.
     pub(crate) expect: Expect,
 }
 
-/// What a rebuild did, or would do.
+/// Result of a rebuild, or of a dry run.
 #[derive(Debug)]
 pub(crate) struct Replacement {
-    /// The log that the histories give.
+    /// Log derived from the histories.
     pub(crate) rebuilt: Rebuilt,
-    /// Whether it is the log that is there.
+    /// True if it equals the current log.
     pub(crate) is_same: bool,
-    /// The end of the rebuilt log.
+    /// Head of the rebuilt log.
     pub(crate) head: Head,
-    /// The first checkpoint of the old log, where the new one begins with another.
+    /// First checkpoint of the old log, if the new one begins with another.
     pub(crate) replaced_first: Option<Digest>,
-    /// Why it would be refused as it was asked for; set in a dry run only.
+    /// Reason why the request would be refused. Only a dry run sets it.
     pub(crate) refused: Option<Refused>,
-    /// Where the old log is kept, if it was replaced.
+    /// Path of the kept old log, if it was replaced.
     pub(crate) kept: Option<String>,
 }
 
-/// Why a log is not replaced without force.
+/// Reason why a log is not replaced without force.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Refused {
-    /// Versions that are recorded as published or retired are not vouched for.
+    /// The chain does not vouch for versions that are recorded as published or retired.
     #[error("the chain does not vouch for {}", crate::values::text_util::count(.0.len(), "version"))]
     Unsound(Vec<(String, String)>),
     /// Versions of a governed vault are recorded as published or retired without an approval.
     #[error("no approval vouches for {}", crate::values::text_util::count(.0.len(), "version"))]
     Unapproved(Vec<(String, String)>),
-    /// No checkpoint of the rebuilt log would say that the vault was governed.
+    /// No checkpoint of the rebuilt log would record that the vault was governed.
     #[error("the rebuilt log would make the vault ungoverned: {0}")]
     Forgotten(String),
-    /// A change log names checkpoints that the rebuilt log does not hold.
+    /// A change log names checkpoints that the rebuilt log does not contain.
     #[error("the rebuilt log contradicts the change log: {0}")]
     Contradicted(String),
-    /// The rebuilt log does not hold the trusted head.
+    /// The rebuilt log does not contain the trusted head.
     #[error(transparent)]
     Head(#[from] HeadError),
     /// The rebuilt log has checkpoints after the trusted head.
     #[error("{} would follow the trusted head", crate::values::text_util::count(*.0, "checkpoint"))]
     Beyond(usize),
-    /// The log is whole, but the histories record something else.
-    #[error("the log is intact, but the histories record more or something else")]
+    /// The log is intact, but the histories record other events.
+    #[error("the log is intact, but the histories record other or further events")]
     Whole,
     /// The log would begin with another first checkpoint.
     #[error("the log would {after} (it began with {before})")]
     NewFirst {
-        /// The first checkpoint before.
+        /// First checkpoint of the old log.
         before: Digest,
-        /// What it would be.
+        /// Start of the rebuilt log.
         after: String,
     },
 }
 
-/// Why nothing was written.
+/// Reason why nothing was written.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub(crate) enum RebuildError {
-    /// It takes force, or more than that.
+    /// The rebuild needs `force`, or more than that.
     #[error(transparent)]
     Refused(#[from] Refused),
     /// Both log files exist and differ.
     #[error(transparent)]
     Log(#[from] LogError),
-    /// Something else is published than what the caller has read.
+    /// Another state is published than the one that the caller has read.
     #[error(transparent)]
     Expected(#[from] ExpectError),
-    /// The new head cannot be trusted, or the trusted one not be read.
+    /// The trusted head cannot be read or written.
     #[error(transparent)]
     Trust(#[from] TrustError),
     /// Another process holds the write lock.
@@ -112,10 +110,10 @@ pub(crate) enum RebuildError {
     File(#[from] FileError),
 }
 
-/// Derives the log from the histories and puts it in the place of the one that is there.
+/// Replaces the log by one that is derived from the histories.
 ///
 /// # Errors
-/// Nothing was written; see [`RebuildError`].
+/// Returns a [`RebuildError`] if nothing was written.
 pub(crate) fn rebuild_log(
     vault: &Vault,
     request: &RebuildRequest<'_>,
@@ -140,7 +138,7 @@ pub(crate) fn rebuild_log(
     let head = Head::of(&rebuilt.log.sound()?);
     let mut refused = None;
     if !is_same && !request.force {
-        // A log that lost its end, or everything, is whole and records too little.
+        // A log that lost its end, or everything, is intact and records too little.
         let is_complete = old.sound().is_ok_and(|chronicle| {
             let end = Head::of(&chronicle);
             let records_enough =
@@ -168,7 +166,7 @@ pub(crate) fn rebuild_log(
     Ok(Replacement { rebuilt, is_same, head, replaced_first, refused, kept })
 }
 
-/// Why a rebuilt log should not replace the old one before a person has looked.
+/// Returns the reason why a person should look before the rebuilt log replaces the old one.
 fn check(
     vault: &Vault,
     rebuilt: &Rebuilt,
@@ -210,11 +208,11 @@ fn beginning(rebuilt: &Rebuilt) -> String {
     }
 }
 
-/// Puts a rebuilt log in the place of the old one, which is kept beside it; gives the path of that.
-/// Only the holder of the write lock may ask for it.
+/// Replaces the old log by a rebuilt one and returns the path of the kept old log. The caller must
+/// hold the write lock.
 ///
 /// # Errors
-/// Something could not be written; the old log is where it was.
+/// Fails if a file cannot be written; the old log is then still in place.
 fn replace_log(vault: &Vault, new: &Log) -> Result<Option<String>, FileError> {
     let (files, path) = (vault.files(), new.path());
     let bytes = new.sound().map(|chronicle| chronicle.export(new.form)).unwrap_or_default();
@@ -229,12 +227,12 @@ fn replace_log(vault: &Vault, new: &Log) -> Result<Option<String>, FileError> {
     Ok(Some(kept))
 }
 
-/// Puts a log in its other form beside the one that is there, whole and durable, and gives that
-/// another name, which it returns. Only the holder of the write lock may ask for it.
+/// Writes the log in its other form, syncs it, renames the old one and returns its new name. The
+/// caller must hold the write lock.
 ///
 /// # Errors
-/// Something could not be written. Where both files are left, they say the same, and the next
-/// writer clears that away.
+/// Fails if a file cannot be written. If both files remain, they have the same content, and the
+/// next writer cleans up.
 pub(crate) fn exchange_log(
     vault: &Vault,
     old: &Chronicle<'_>,

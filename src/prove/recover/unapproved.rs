@@ -1,5 +1,6 @@
-//! What histories record as published or retired in a governed vault, and no approval vouches for: a
-//! log that is derived from the histories must not publish it (`spec/transactions.md`, TXN-33).
+//! Finds versions that histories of a governed vault record as published or retired, but that no
+//! approval vouches for. A log derived from the histories must not publish them
+//! (`spec/transactions.md`, TXN-33).
 
 use crate::files::vault::Vault;
 use crate::files::vault::files::FileError;
@@ -10,23 +11,20 @@ use crate::values::model::id::DocumentId;
 use crate::values::model::number::Version;
 use crate::values::model::timestamp::Timestamp;
 
-/// A version that no approval vouches for, and why.
+/// A version that no approval vouches for, with the reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Unapproved {
-    /// The artifact.
     pub(crate) id: DocumentId,
-    /// The version.
     pub(crate) version: Version,
-    /// Why.
     pub(crate) why: String,
 }
 
-/// What of these records a log publishes or retires without an approval, by the rules in force
-/// before each of its checkpoints. Where the rules themselves were changed so, only the first
-/// version: the others are judged by what is left then.
+/// Returns the records that a log publishes or retires without an approval, by the rules in force
+/// before each of its checkpoints. If the rules themselves were changed in this way, returns only
+/// the first version, because the others must be judged again without it.
 ///
 /// # Errors
-/// A file cannot be read.
+/// Fails if a file cannot be read.
 pub(super) fn unapproved(
     vault: &Vault,
     log: &Log,
@@ -52,11 +50,11 @@ pub(super) fn unapproved(
     Ok(found.into_iter().map(|(_, one)| one).collect())
 }
 
-/// What a line of a change log says against a log that would replace the one that is there: the line
-/// names a checkpoint that this log lacks, or has with another hash, and no line gave that up.
+/// Returns the message of a line of a change log that contradicts a new log. The line names a
+/// checkpoint that this log lacks, or records with another hash, and no line acknowledges that.
 ///
 /// # Errors
-/// A file cannot be read.
+/// Fails if a file cannot be read.
 pub(super) fn contradicted(
     vault: &Vault,
     log: &Log,
@@ -78,8 +76,8 @@ fn is_of_review(code: Code) -> bool {
     )
 }
 
-/// The version that a finding keeps from being published: its own, or of a submission the one that
-/// an approval made of it.
+/// Returns the version that a finding keeps from being published: its own, or the version that an
+/// approval made of the submission.
 fn of_record(finding: Finding, records: &[Recorded]) -> Option<(Timestamp, Unapproved)> {
     let (id, version) = (finding.id?, finding.version?);
     let of_artifact = records.iter().filter(|record| record.id == id && record.version >= version);
