@@ -74,7 +74,7 @@ fn an_acknowledged_event_is_a_note_that_says_who_and_why() {
     own.ctx(ACKNOWLEDGE).ok();
     let message = only(&own).2;
     assert!(
-        message.ends_with("; the histories name this principal as who made the event"),
+        message.ends_with("; the histories name this principal as the maker of the event"),
         "{message}"
     );
 
@@ -216,7 +216,7 @@ fn in_a_governed_vault_a_reviewer_of_the_whole_vault_acknowledges() {
     }
     let (code, _, message) = only(&forged);
     assert_eq!(code, "audit-missing");
-    assert!(message.ends_with("but `lee@x.com` was no reviewer of the vault"), "{message}");
+    assert!(message.ends_with("but `lee@x.com` was not a reviewer of the vault"), "{message}");
     forged.ctx("verify").exits(1);
 }
 

@@ -205,7 +205,7 @@ fn an_expected_head_is_demanded_in_the_log() {
       head: checkpoint 2, sha256:f8759c8328fab6fe6bcb4099be5653809070e2873f170ff006c7a1c2b51465d8
 
     Damage: recorded data was altered or is missing:
-      [head-rollback] .versions/checkpoints.jsonl: no checkpoint has the hash that is expected; the log ends at checkpoint 2
+      [head-rollback] .versions/checkpoints.jsonl: no checkpoint has the expected hash; the log ends at checkpoint 2
           expected sha256:8a5f13dd1ca5d62278bd007d9edae63e5cc98ceb6e015d3b59b131ae41ac174a
           in .versions/checkpoints.jsonl
 

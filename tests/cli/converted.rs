@@ -135,9 +135,9 @@ fn a_vault_of_the_reference_implementation_is_converted_and_verifies() {
       covered by no hash: the notes of 13 versions
 
     Notes:
-      [policy-unsealed] CONTEXT.md: no checkpoint holds it
+      [policy-unsealed] CONTEXT.md: no checkpoint contains it
           in CONTEXT.md
-      [policy-unsealed] packs/onboarding.yml: no checkpoint holds it
+      [policy-unsealed] packs/onboarding.yml: no checkpoint contains it
           in packs/onboarding.yml
     ");
 }
@@ -195,7 +195,7 @@ fn two_logs_that_say_the_same_are_read_and_the_next_writer_clears_one_away() {
       covered by no hash: who retired 1 document
 
     Notes:
-      [unfinished] .versions/checkpoints.jsonl: it holds the same checkpoints as the log: a conversion was interrupted
+      [unfinished] .versions/checkpoints.jsonl: it contains the same checkpoints as the log: a conversion was interrupted
           in .versions/checkpoints.jsonl
     ");
     assert_eq!(hashes(&place).len(), 4);

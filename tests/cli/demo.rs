@@ -162,7 +162,7 @@ fn the_tour_shows_the_main_job_and_leaves_a_vault() {
           in nodes/policies/.versions/vendor-risk/history.yaml
       [timestamp-future] nodes/runbooks/vendor-onboarding v2: it is from 2026-11-21T10:00:00.001Z, later than the clock
           in nodes/runbooks/.versions/vendor-onboarding/history.yaml
-      [timestamp-future] .versions/checkpoints.jsonl, checkpoint 2: it is of 2026-11-21T10:00:00.001Z, the clock says 2026-11-21T10:00:00.000Z
+      [timestamp-future] .versions/checkpoints.jsonl, checkpoint 2: it is dated 2026-11-21T10:00:00.001Z, but the clock says 2026-11-21T10:00:00.000Z
           in .versions/checkpoints.jsonl
     hint: store the output of `ctx head` elsewhere, and pass it to `ctx verify --expect-head`, to detect truncation or a full rewrite
 
@@ -187,7 +187,7 @@ fn the_tour_shows_the_main_job_and_leaves_a_vault() {
           in nodes/policies/.versions/vendor-risk/history.yaml
 
     Notes:
-      [checksum-mismatch] nodes/policies/vendor-risk v1: its `checksum` field is not that of its body
+      [checksum-mismatch] nodes/policies/vendor-risk v1: its `checksum` field does not match its body
           expected sha256:d207e292731dbcf0e6836c5a29e06e3f63fcbceaba6909e663fc6e571e96fdba
           found    sha256:88ddf6cf82c627c733d289fdc41196be932a00956936e793f0ebadab10631fe3
           in nodes/policies/.versions/vendor-risk/history.yaml
@@ -195,7 +195,7 @@ fn the_tour_shows_the_main_job_and_leaves_a_vault() {
           in nodes/policies/.versions/vendor-risk/history.yaml
       [timestamp-future] nodes/runbooks/vendor-onboarding v2: it is from 2026-11-21T10:00:00.001Z, later than the clock
           in nodes/runbooks/.versions/vendor-onboarding/history.yaml
-      [timestamp-future] .versions/checkpoints.jsonl, checkpoint 2: it is of 2026-11-21T10:00:00.001Z, the clock says 2026-11-21T10:00:00.000Z
+      [timestamp-future] .versions/checkpoints.jsonl, checkpoint 2: it is dated 2026-11-21T10:00:00.001Z, but the clock says 2026-11-21T10:00:00.000Z
           in .versions/checkpoints.jsonl
 
     Meaning and remedy:
@@ -396,13 +396,13 @@ fn the_tour_of_a_review_refuses_the_author_and_publishes_by_a_reviewer() {
           in .versions/stewards.yaml/history.yaml
       [timestamp-future] stewards.yaml v2: it is from 2026-11-21T10:00:00.002Z, later than the clock
           in .versions/stewards.yaml/history.yaml
-      [timestamp-future] .versions/checkpoints.jsonl, checkpoint 2: it is of 2026-11-21T10:00:00.001Z, the clock says 2026-11-21T10:00:00.000Z
+      [timestamp-future] .versions/checkpoints.jsonl, checkpoint 2: it is dated 2026-11-21T10:00:00.001Z, but the clock says 2026-11-21T10:00:00.000Z
           in .versions/checkpoints.jsonl
-      [timestamp-future] .versions/checkpoints.jsonl, checkpoint 3: it is of 2026-11-21T10:00:00.002Z, the clock says 2026-11-21T10:00:00.000Z
+      [timestamp-future] .versions/checkpoints.jsonl, checkpoint 3: it is dated 2026-11-21T10:00:00.002Z, but the clock says 2026-11-21T10:00:00.000Z
           in .versions/checkpoints.jsonl
-      [timestamp-future] .versions/checkpoints.jsonl, checkpoint 4: it is of 2026-11-21T10:00:00.003Z, the clock says 2026-11-21T10:00:00.000Z
+      [timestamp-future] .versions/checkpoints.jsonl, checkpoint 4: it is dated 2026-11-21T10:00:00.003Z, but the clock says 2026-11-21T10:00:00.000Z
           in .versions/checkpoints.jsonl
-      [timestamp-future] .versions/checkpoints.jsonl, checkpoint 5: it is of 2026-11-21T10:00:00.005Z, the clock says 2026-11-21T10:00:00.000Z
+      [timestamp-future] .versions/checkpoints.jsonl, checkpoint 5: it is dated 2026-11-21T10:00:00.005Z, but the clock says 2026-11-21T10:00:00.000Z
           in .versions/checkpoints.jsonl
     hint: store the output of `ctx head` elsewhere, and pass it to `ctx verify --expect-head`, to detect truncation or a full rewrite
 

@@ -127,9 +127,9 @@ fn each_broken_version_is_reported_without_its_consequences() {
     assert_snapshot!(found(&place), @"
     content-hash-mismatch 1 in nodes/.versions/a/v1.md: the stored text or diff does not have the recorded hash, but its history fits if white space is ignored: a formatter such as prettier, markdownlint or a hook of pre-commit may have rewritten it (a change of lines that all later versions keep looks the same) (sha256:fbe1f783e10605c7e365b6c02ac28fb71cdb1df6da9f0ef19fbd4f517955ffd1 / sha256:461ee0a85c9e128545661bd3d0b7b7f4c6ea60e643fa0e3e763b81f7c55cb497)
     chain-hash-mismatch 3 in nodes/.versions/a/history.yaml: the chain hash does not follow from the entry and the one before (sha256:5d71f3d0f0ef5f051abd3d399c4c5553b0f2f496c1b2fe0c6363c70433ef1f5a / sha256:9be6c36b362309a77670ce2fe99fca52bb50e10f7a63a1cb5c3b3dd0abfb6c3c)
-    checksum-mismatch 1 in nodes/.versions/a/history.yaml: its `checksum` field is not that of its body (sha256:ea32530540573df4f4f15c4fff1ac04d2f428c41058b100cb928e60e96b2a268 / sha256:8004ff2390d8aba5825021a45d77b160dfd53eba9facd7d6004cad78ce26209a)
-    checksum-mismatch 2 in nodes/.versions/a/history.yaml: its `checksum` field is not that of its body (sha256:a81a95146893c23a8c4077a7004bbb507750bcc6b77e68811cc5a08ad02ca741 / sha256:6eee755172ed1b46595ef8f603e818208fcd91d9a867fbc483ff5477a65af52c)
-    checksum-mismatch 3 in nodes/.versions/a/history.yaml: its `checksum` field is not that of its body (sha256:f9ab411787dacc6ea7425f5ad27b9bb74e2dd0939a991f92b783d5d98541fa60 / sha256:999fe9ec2853f1b0a2a9348abe5a1ef632038e74426d6dfaddff6a941c6fddf7)
+    checksum-mismatch 1 in nodes/.versions/a/history.yaml: its `checksum` field does not match its body (sha256:ea32530540573df4f4f15c4fff1ac04d2f428c41058b100cb928e60e96b2a268 / sha256:8004ff2390d8aba5825021a45d77b160dfd53eba9facd7d6004cad78ce26209a)
+    checksum-mismatch 2 in nodes/.versions/a/history.yaml: its `checksum` field does not match its body (sha256:a81a95146893c23a8c4077a7004bbb507750bcc6b77e68811cc5a08ad02ca741 / sha256:6eee755172ed1b46595ef8f603e818208fcd91d9a867fbc483ff5477a65af52c)
+    checksum-mismatch 3 in nodes/.versions/a/history.yaml: its `checksum` field does not match its body (sha256:f9ab411787dacc6ea7425f5ad27b9bb74e2dd0939a991f92b783d5d98541fa60 / sha256:999fe9ec2853f1b0a2a9348abe5a1ef632038e74426d6dfaddff6a941c6fddf7)
     ");
 }
 
@@ -214,7 +214,7 @@ fn only_what_is_later_than_the_clock_is_of_the_future() {
     assert_eq!(verify(&at), "");
     assert_snapshot!(verify("2026-11-21T10:00:02.500Z"), @"
     timestamp-future 3 in nodes/.versions/a/history.yaml: it is from 2026-11-21T10:00:03.000Z, later than the clock
-    timestamp-future in .versions/checkpoints.jsonl: it is of 2026-11-21T10:00:03.000Z, the clock says 2026-11-21T10:00:02.500Z
+    timestamp-future in .versions/checkpoints.jsonl: it is dated 2026-11-21T10:00:03.000Z, but the clock says 2026-11-21T10:00:02.500Z
     ");
 }
 

@@ -422,11 +422,14 @@ fn a_checkpoint_says_only_what_changes_and_comes_after_the_one_before() {
     };
     let has = |messages: &[String], what: &str| messages.iter().any(|m| m.contains(what));
     let same = messages(true, &[], AT);
-    assert!(has(&same, "it sets `nodes/a` to what it was"), "{same:?}");
+    assert!(has(&same, "it sets `nodes/a` without changing it"), "{same:?}");
     let absent = messages(false, &["nodes/zz"], AT);
     assert!(has(&absent, "it removes `nodes/zz`, which was not published"), "{absent:?}");
     let earlier = messages(true, &[], "2026-11-21T10:00:01.500Z");
-    assert!(has(&earlier, "it is of 2026-11-21T10:00:01.500Z, checkpoint 2 of"), "{earlier:?}");
+    assert!(
+        has(&earlier, "it is dated 2026-11-21T10:00:01.500Z, but checkpoint 2 is dated"),
+        "{earlier:?}"
+    );
     assert!(!has(&same, "checkpoint 2 of"), "{same:?}");
 }
 

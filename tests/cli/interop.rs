@@ -25,11 +25,11 @@ fn nothing_is_damaged_and_what_it_does_not_record_is_noted() {
       covered by no hash: the notes of 13 versions
 
     Notes:
-      [policy-unsealed] .context/config.yaml: no checkpoint holds it
+      [policy-unsealed] .context/config.yaml: no checkpoint contains it
           in .context/config.yaml
-      [policy-unsealed] CONTEXT.md: no checkpoint holds it
+      [policy-unsealed] CONTEXT.md: no checkpoint contains it
           in CONTEXT.md
-      [policy-unsealed] packs/onboarding.yml: no checkpoint holds it
+      [policy-unsealed] packs/onboarding.yml: no checkpoint contains it
           in packs/onboarding.yml
     -- stderr
     hint: store the output of `ctx head` elsewhere, and pass it to `ctx verify --expect-head`, to detect truncation or a full rewrite

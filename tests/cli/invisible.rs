@@ -173,7 +173,7 @@ fn a_name_with_an_invisible_character_is_reported_with_its_place() {
       head: checkpoint 1, sha256:b7a96c43934a753d2481599d6b6a7eb4be4eb695fce9e50c79f3c727a17c10b5
 
     Notes:
-      [policy-unsealed] packs/p\u{ad}q.yml: no checkpoint holds it, and none can: ids cannot contain invisible characters, but `packs/p\u{ad}q.yml` has U+00AD (soft hyphen) at character 8
+      [policy-unsealed] packs/p\u{ad}q.yml: no checkpoint contains it, and none can: ids cannot contain invisible characters, but `packs/p\u{ad}q.yml` has U+00AD (soft hyphen) at character 8
           in packs/p\u{ad}q.yml
     -- stderr
     "#);

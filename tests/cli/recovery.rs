@@ -317,9 +317,9 @@ fn an_interrupted_first_event_leaves_an_empty_vault() {
       0 checkpoints, 1 artifact, 0 versions recomputed
 
     Notes:
-      [policy-unsealed] .context/config.yaml: no checkpoint holds it
+      [policy-unsealed] .context/config.yaml: no checkpoint contains it
           in .context/config.yaml
-      [policy-unsealed] CONTEXT.md: no checkpoint holds it
+      [policy-unsealed] CONTEXT.md: no checkpoint contains it
           in CONTEXT.md
       [unfinished] nodes/a: it ends in 1 entry that no checkpoint seals
           in nodes/.versions/a/history.yaml

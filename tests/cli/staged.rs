@@ -52,7 +52,7 @@ fn a_publication_of_which_a_part_is_staged_does_not_pass() {
       head: checkpoint 1, sha256:484319a111e3f967c7417459aa0e6053c2973d87dbf5203205ea0c4661b2d28d
 
     Unsettled: incomplete or unreadable records:
-      [published-unsealed] nodes/a v2: the history records it as published (ana@example.com, 2026-11-21T10:00:05.000Z), but no checkpoint holds it
+      [published-unsealed] nodes/a v2: the history records it as published (ana@example.com, 2026-11-21T10:00:05.000Z), but no checkpoint contains it
           in nodes/.versions/a/history.yaml
 
     Working copy: live files that differ from their published versions:
@@ -60,7 +60,7 @@ fn a_publication_of_which_a_part_is_staged_does_not_pass() {
           in nodes/a.md
 
     Meaning and remedy:
-      [published-unsealed] A history records a publication or retirement that no checkpoint has.
+      [published-unsealed] A history records a publication or retirement that no checkpoint contains.
           Find out who wrote it before you publish again, because later the files do not show it. After an interrupted command, `ctx recover --dry-run` lists what no checkpoint seals, with author and time. If the log was truncated, restore it, or see with `ctx checkpoint rebuild --dry-run` which checkpoints the histories give.
       [drift] A live file differs from the published text and is not a draft.
           `ctx diff ID` shows the change, `ctx publish --changed` publishes it; for a file of an older version, or one that says that it is not for use, `ctx status` says what to do. `ctx restore --force ID` undoes the change: it is lost.

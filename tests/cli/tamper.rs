@@ -356,7 +356,7 @@ fn the_remedy_of_an_alteration_works() {
     Meaning and remedy:
       [checkpoint-log-missing] Versions were published, but the checkpoint log is missing.
           Restore the log from git or from a backup that verifies. Until then nothing is served or published. Keep the histories: they record what was published.
-      [audit-contradicts] A change log names a checkpoint, or a version of a review, that is not there or has another hash, or refers to something else than the log and the histories have.
+      [audit-contradicts] A change log names a checkpoint, or a version of a review, that is missing or has another hash, or contradicts the log or the histories.
           Restore the checkpoint log, the histories and `.context/audit` together from git or a backup. If the vault was reset on purpose, or two branches published and the publications of one were made again after the merge, run `ctx head trust`: it is recorded, too.
     -- stderr
     hint: `ctx help CODE` explains a finding
@@ -380,21 +380,21 @@ fn the_remedy_of_an_alteration_works() {
           in .versions/checkpoints.jsonl
 
     Unsettled: incomplete or unreadable records:
-      [published-unsealed] nodes/a v2: the history records it as published (ana@example.com, 2026-11-21T10:00:02.000Z), but no checkpoint holds it
+      [published-unsealed] nodes/a v2: the history records it as published (ana@example.com, 2026-11-21T10:00:02.000Z), but no checkpoint contains it
           in nodes/.versions/a/history.yaml
       [audit-missing] .context/audit, checkpoint 2: no line of a change log records the event
           in .context/audit
 
     Meaning and remedy:
-      [audit-contradicts] A change log names a checkpoint, or a version of a review, that is not there or has another hash, or refers to something else than the log and the histories have.
+      [audit-contradicts] A change log names a checkpoint, or a version of a review, that is missing or has another hash, or contradicts the log or the histories.
           Restore the checkpoint log, the histories and `.context/audit` together from git or a backup. If the vault was reset on purpose, or two branches published and the publications of one were made again after the merge, run `ctx head trust`: it is recorded, too.
       [checkpoint-hash-mismatch] The hash of a checkpoint does not follow from its maps and the checkpoint before.
           Restore the log from git or from a backup that verifies. Until then nothing is served or published. Keep the histories: they record what was published.
       [checkpoint-gap] The numbers of the checkpoints are not 1, 2, 3 and so on.
           Restore the file from git or from a backup that verifies. After a merge that left conflict markers or the lines of both sides, keep the records of one side (`git restore --source=HEAD --staged --worktree -- ':(glob)**/.versions/**'` in the vault's folder) and publish the other side's changes again; in a governed vault their authors submit them again. If git converted line ends, add the line `**/.versions/** -text -whitespace -ident -filter -working-tree-encoding` to `.gitattributes` and let git write the files again (`find . -path '*/.versions/*' -exec touch {} +`, then `git restore -- ':(glob)**/.versions/**'`). Until then nothing in the file is served or published.
-      [published-unsealed] A history records a publication or retirement that no checkpoint has.
+      [published-unsealed] A history records a publication or retirement that no checkpoint contains.
           Find out who wrote it before you publish again, because later the files do not show it. After an interrupted command, `ctx recover --dry-run` lists what no checkpoint seals, with author and time. If the log was truncated, restore it, or see with `ctx checkpoint rebuild --dry-run` which checkpoints the histories give.
-      [audit-missing] Changes are recorded since an earlier checkpoint, but no change log has the event of this one.
+      [audit-missing] Changes are recorded since an earlier checkpoint, but no change log records the event of this one.
           Add `.context/audit` to git where it was left out. The next writing command of the user whose command was interrupted writes the line (`ctx recover` is enough). Otherwise restore the change log from git or a backup. If it is lost, check who published what, and run `ctx audit acknowledge CHECKPOINT --reason TEXT`: the event stays a note.
     -- stderr
     hint: `ctx help CODE` explains a finding
@@ -438,17 +438,17 @@ fn the_remedy_of_an_alteration_works() {
           in nodes/.versions/a/history.yaml
 
     Unsettled: incomplete or unreadable records:
-      [published-unsealed] nodes/A v1: the history records it as published (ana@example.com, 2026-11-21T10:00:01.000Z), but no checkpoint holds it
+      [published-unsealed] nodes/A v1: the history records it as published (ana@example.com, 2026-11-21T10:00:01.000Z), but no checkpoint contains it
           in nodes/.versions/A/history.yaml
-      [published-unsealed] nodes/A v2: the history records it as published (ana@example.com, 2026-11-21T10:00:02.000Z), but no checkpoint holds it
+      [published-unsealed] nodes/A v2: the history records it as published (ana@example.com, 2026-11-21T10:00:02.000Z), but no checkpoint contains it
           in nodes/.versions/A/history.yaml
-      [published-unsealed] nodes/A v3: the history records it as published (ana@example.com, 2026-11-21T10:00:03.000Z), but no checkpoint holds it
+      [published-unsealed] nodes/A v3: the history records it as published (ana@example.com, 2026-11-21T10:00:03.000Z), but no checkpoint contains it
           in nodes/.versions/A/history.yaml
 
     Meaning and remedy:
       [id-collision] Some file systems do not distinguish two ids, or an id is reserved.
           If only the case of a folder was changed, rename it back. Otherwise find out which of the two is right, and move the other away.
-      [published-unsealed] A history records a publication or retirement that no checkpoint has.
+      [published-unsealed] A history records a publication or retirement that no checkpoint contains.
           Find out who wrote it before you publish again, because later the files do not show it. After an interrupted command, `ctx recover --dry-run` lists what no checkpoint seals, with author and time. If the log was truncated, restore it, or see with `ctx checkpoint rebuild --dry-run` which checkpoints the histories give.
     -- stderr
     hint: `ctx help CODE` explains a finding

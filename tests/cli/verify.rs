@@ -27,9 +27,9 @@ fn an_empty_vault_has_nothing_that_could_be_intact() {
       0 checkpoints, 0 artifacts, 0 versions recomputed
 
     Notes:
-      [policy-unsealed] .context/config.yaml: no checkpoint holds it
+      [policy-unsealed] .context/config.yaml: no checkpoint contains it
           in .context/config.yaml
-      [policy-unsealed] CONTEXT.md: no checkpoint holds it
+      [policy-unsealed] CONTEXT.md: no checkpoint contains it
           in CONTEXT.md
     -- stderr
     ");
@@ -109,7 +109,7 @@ fn drift_is_reported_and_may_be_allowed() {
           in nodes/a.md
       [document-missing] nodes/b: the live file is missing
           in nodes/b.md
-      [published-without-history] nodes/planted: the file says published, but no checkpoint holds it now
+      [published-without-history] nodes/planted: the file says published, but no checkpoint contains it now
           in nodes/planted.md
 
     Meaning and remedy:
@@ -119,7 +119,7 @@ fn drift_is_reported_and_may_be_allowed() {
           `ctx diff ID` shows the change, `ctx publish --changed` publishes it; for a file of an older version, or one that says that it is not for use, `ctx status` says what to do. `ctx restore --force ID` undoes the change: it is lost.
       [document-missing] The live file of a published document is missing.
           If git leaves the file out, `git sparse-checkout disable` brings it back. Otherwise restore it with `ctx restore ID`, or withdraw the document with `ctx retire ID`.
-      [published-without-history] A live file has the status published, but no checkpoint holds the document.
+      [published-without-history] A live file has the status published, but no checkpoint contains the document.
           If it is a copy of another file, merge the two and delete it. Otherwise run `ctx publish ID`, or set `status: draft` in the file, or delete it.
     -- stderr
     hint: `ctx help CODE` explains a finding
@@ -151,7 +151,7 @@ fn an_altered_text_is_damage_whatever_is_allowed() {
           in nodes/.versions/a/history.yaml
 
     Notes:
-      [checksum-mismatch] nodes/a v1: its `checksum` field is not that of its body
+      [checksum-mismatch] nodes/a v1: its `checksum` field does not match its body
           expected sha256:059207229e76ec21e10d583fb46b00f1d4f4e83706ceb64a2d93f192ecdaa5c9
           found    sha256:daec7054da1c161d82a54b7d58aa8d91c055c8874fa3f1e231d9088bb2450409
           in nodes/.versions/a/history.yaml
@@ -206,7 +206,7 @@ fn a_cut_log_is_unsettled() {
           in .context/audit
 
     Unsettled: incomplete or unreadable records:
-      [published-unsealed] nodes/a v2: the history records it as published (ana@example.com, 2026-11-21T10:00:02.000Z), but no checkpoint holds it
+      [published-unsealed] nodes/a v2: the history records it as published (ana@example.com, 2026-11-21T10:00:02.000Z), but no checkpoint contains it
           in nodes/.versions/a/history.yaml
 
     Working copy: live files that differ from their published versions:
@@ -216,9 +216,9 @@ fn a_cut_log_is_unsettled() {
     Meaning and remedy:
       [head-rollback] The log ends before an anchor.
           Look for the missing checkpoints on other branches and in `git stash list`, or restore the log and the histories from git or a backup. If the vault was reset on purpose, run `ctx head trust`, or pass another hash or revision to --expect-head or --since.
-      [audit-contradicts] A change log names a checkpoint, or a version of a review, that is not there or has another hash, or refers to something else than the log and the histories have.
+      [audit-contradicts] A change log names a checkpoint, or a version of a review, that is missing or has another hash, or contradicts the log or the histories.
           Restore the checkpoint log, the histories and `.context/audit` together from git or a backup. If the vault was reset on purpose, or two branches published and the publications of one were made again after the merge, run `ctx head trust`: it is recorded, too.
-      [published-unsealed] A history records a publication or retirement that no checkpoint has.
+      [published-unsealed] A history records a publication or retirement that no checkpoint contains.
           Find out who wrote it before you publish again, because later the files do not show it. After an interrupted command, `ctx recover --dry-run` lists what no checkpoint seals, with author and time. If the log was truncated, restore it, or see with `ctx checkpoint rebuild --dry-run` which checkpoints the histories give.
       [drift] A live file differs from the published text and is not a draft.
           `ctx diff ID` shows the change, `ctx publish --changed` publishes it; for a file of an older version, or one that says that it is not for use, `ctx status` says what to do. `ctx restore --force ID` undoes the change: it is lost.
@@ -294,7 +294,7 @@ fn nothing_is_published_on_top_of_damage() {
     Meaning and remedy:
       [checkpoint-log-unreadable] The checkpoint log or an entry of it cannot be read.
           Restore the file from git or from a backup that verifies. After a merge that left conflict markers or the lines of both sides, keep the records of one side (`git restore --source=HEAD --staged --worktree -- ':(glob)**/.versions/**'` in the vault's folder) and publish the other side's changes again; in a governed vault their authors submit them again. If git converted line ends, add the line `**/.versions/** -text -whitespace -ident -filter -working-tree-encoding` to `.gitattributes` and let git write the files again (`find . -path '*/.versions/*' -exec touch {} +`, then `git restore -- ':(glob)**/.versions/**'`). Until then nothing in the file is served or published.
-      [audit-contradicts] A change log names a checkpoint, or a version of a review, that is not there or has another hash, or refers to something else than the log and the histories have.
+      [audit-contradicts] A change log names a checkpoint, or a version of a review, that is missing or has another hash, or contradicts the log or the histories.
           Restore the checkpoint log, the histories and `.context/audit` together from git or a backup. If the vault was reset on purpose, or two branches published and the publications of one were made again after the merge, run `ctx head trust`: it is recorded, too.
       [head-rollback] The log ends before an anchor.
           Look for the missing checkpoints on other branches and in `git stash list`, or restore the log and the histories from git or a backup. If the vault was reset on purpose, run `ctx head trust`, or pass another hash or revision to --expect-head or --since.

@@ -1,7 +1,7 @@
-//! Anchors: what is known of a log from outside of the vault (`spec/verify.md`, section 4).
+//! Anchors: knowledge about a log from outside of the vault (`spec/verify.md`, section 4).
 //!
-//! The files of a vault can show that a record contradicts itself, never that it is the record that
-//! was there yesterday. An anchor is a checkpoint hash that a user keeps elsewhere.
+//! The files of a vault can show that a record contradicts itself, but never that it is the record
+//! of yesterday. An anchor is a checkpoint hash that a user keeps elsewhere.
 
 use super::finding::{Code, Finding};
 use super::log::View;
@@ -11,39 +11,39 @@ use crate::values::model::digest::Digest;
 use crate::values::model::number::CheckpointNumber;
 use crate::values::model::timestamp::Timestamp;
 
-/// What is known of a log from outside of the vault.
+/// Knowledge about a log from outside of the vault.
 #[derive(Clone, Debug)]
 pub struct Anchor {
-    /// Who knows it.
+    /// Source of the anchor.
     pub source: AnchorSource,
     known: Known,
 }
 
-/// From where a checkpoint is known.
+/// Source of an anchor.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum AnchorSource {
     /// Named in the request.
     Expected,
-    /// Trusted in the user's directory of state.
+    /// Trusted head in the state directory of the user.
     Trusted {
-        /// Since when.
+        /// Time since which the head is trusted.
         since: Timestamp,
     },
-    /// The log at a revision of a repository.
+    /// Log at a revision of a repository.
     Revision {
-        /// As it was named.
+        /// Revision, as it was named.
         name: String,
-        /// The commit that it names.
+        /// Commit of the revision.
         commit: String,
     },
-    /// The log at the last commit that this branch has in common with a revision. It vouches for
-    /// nothing: a process that may choose the branch chooses that commit.
+    /// Log at the last commit that this branch has in common with a revision. It vouches for
+    /// nothing: a process that can choose the branch can choose that commit.
     MergeBase {
-        /// The revision, as it was named.
+        /// Revision, as it was named.
         name: String,
-        /// The commit in common.
+        /// Commit in common.
         commit: String,
-        /// How many checkpoints the log at the revision has that this log does not have.
+        /// Number of checkpoints of the log at the revision that this log does not contain.
         behind: u64,
     },
 }
@@ -51,7 +51,7 @@ pub enum AnchorSource {
 serialize_as_words!(AnchorSource);
 
 impl AnchorSource {
-    /// Returns the word in reports.
+    /// Returns the word of the source in reports.
     pub fn as_str(&self) -> &'static str {
         match self {
             Self::Expected => "expected",
@@ -64,29 +64,29 @@ impl AnchorSource {
 
 #[derive(Clone, Debug)]
 enum Known {
-    /// A hash that some checkpoint has.
+    /// Hash of some checkpoint of the log.
     Somewhere(Digest),
-    /// The end of the log as it was.
+    /// Head that the log once had.
     Head(Head),
-    /// The hashes of checkpoints 1, 2, 3 as they were.
+    /// Hashes that checkpoints 1, 2, 3 and so on once had.
     Sequence(Vec<Digest>),
-    /// The same at a merge base, and at the revision that it is the merge base with.
+    /// Hashes at a merge base, and at the revision that it is the merge base with.
     Fork { base: Vec<Digest>, theirs: Vec<Digest> },
 }
 
-/// An anchor that the log holds.
+/// An anchor that the log contains.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AnchorResult {
-    /// Who knows it.
+    /// Source of the anchor.
     pub source: AnchorSource,
-    /// The last checkpoint that is known there; 0 where it was an empty log.
+    /// Last checkpoint that the source knows; 0 for an empty log.
     pub checkpoint: CheckpointNumber,
-    /// Its hash.
+    /// Hash of that checkpoint.
     pub hash: Option<Digest>,
 }
 
 impl AnchorResult {
-    /// Whether it vouches for a checkpoint.
+    /// Returns true if the anchor vouches for a checkpoint.
     pub fn vouches(&self) -> bool {
         self.checkpoint > CheckpointNumber::NONE
             && !matches!(self.source, AnchorSource::MergeBase { .. })
@@ -94,25 +94,26 @@ impl AnchorResult {
 }
 
 impl Anchor {
-    /// A hash that one of the log's checkpoints must have.
+    /// Makes an anchor of a hash that one of the log's checkpoints must have.
     pub fn expected(hash: Digest) -> Self {
         Self { source: AnchorSource::Expected, known: Known::Somewhere(hash) }
     }
 
-    /// The head that the user's trusted holds.
+    /// Makes an anchor of a trusted head.
     pub fn remembered(trusted: &TrustedHead) -> Self {
         let source = AnchorSource::Trusted { since: trusted.at };
         Self { source, known: Known::Head(trusted.head) }
     }
 
-    /// The hashes of all checkpoints at a revision, with which the log must begin.
+    /// Makes an anchor of the hashes of all checkpoints at a revision. The log must begin
+    /// with them.
     pub fn revision(name: String, commit: String, hashes: Vec<Digest>) -> Self {
         let source = AnchorSource::Revision { name, commit };
         Self { source, known: Known::Sequence(hashes) }
     }
 
-    /// The hashes of all checkpoints at the commit in common with a revision, with which the log
-    /// must begin, and those at the revision.
+    /// Makes an anchor of the hashes of all checkpoints at a merge base, with which the log must
+    /// begin, and of those at the revision.
     pub fn merge_base(
         name: String,
         commit: String,
@@ -123,7 +124,7 @@ impl Anchor {
         Self { source, known: Known::Fork { base, theirs } }
     }
 
-    /// Whether the log holds it; else what that is called.
+    /// Checks that the log contains the anchor; returns a finding otherwise.
     pub(super) fn check(self, view: &View, path: &str) -> Result<AnchorResult, Finding> {
         let last = view.head_number;
         let hash_of = |number: CheckpointNumber| view.hash_of(number);
@@ -134,7 +135,7 @@ impl Anchor {
                 Some(checkpoint) => Ok(held(checkpoint, Some(hash))),
                 None => {
                     let message = format!(
-                        "no checkpoint has the hash that is expected; the log ends at checkpoint {last}"
+                        "no checkpoint has the expected hash; the log ends at checkpoint {last}"
                     );
                     let finding = Finding::new(Code::HeadRollback, path, message);
                     Err(Finding { expected: Some(hash.to_string()), ..finding })
@@ -166,7 +167,7 @@ impl Anchor {
     }
 }
 
-/// Why a log does not begin with checkpoints of these hashes, if it does not.
+/// Returns the reason why a log does not begin with checkpoints of these hashes; `None` if it does.
 fn sequence(hashes: &[Digest], view: &View) -> Option<Lost> {
     let other =
         hashes.iter().zip(CheckpointNumber::sequence()).find_map(|(expected, checkpoint)| {
@@ -182,7 +183,7 @@ fn sequence(hashes: &[Digest], view: &View) -> Option<Lost> {
     other.or(gone)
 }
 
-/// What a head that is not held is in a report.
+/// Returns the finding for a head that the log does not contain.
 fn finding_of(why: &Lost, source: &AnchorSource, path: &str) -> Finding {
     let known = match source {
         AnchorSource::Expected => "expected".to_owned(),
@@ -190,7 +191,7 @@ fn finding_of(why: &Lost, source: &AnchorSource, path: &str) -> Finding {
         AnchorSource::Revision { name, .. } => format!("known from revision {name}"),
         AnchorSource::MergeBase { name, .. } => format!("known from the merge base with {name}"),
     };
-    // Git alone knows whether a branch is merely behind another one.
+    // Only git knows whether a branch is behind another one.
     let fork = match source {
         AnchorSource::Revision { name, .. } => format!(
             "; this branch is behind {name}, or its log was rolled back: `--since-fork {name}` accepts the former"

@@ -1,5 +1,4 @@
-//! The pass over one artifact: its history entry by entry, what the log says of it, and its live
-//! file.
+//! Check of one artifact: its history entry by entry, its seals in the log, and its live file.
 
 use std::collections::BTreeSet;
 
@@ -38,28 +37,28 @@ use crate::values::model::timestamp::Timestamp;
 use crate::values::text_util::count;
 use crate::write::commit::{self, Beyond};
 
-/// What was found of one artifact, and how much was checked.
+/// Findings about one artifact, and counts of what was checked.
 #[derive(Debug)]
 pub(super) struct Checked {
     pub(super) findings: Gathered,
     pub(super) versions: u64,
     pub(super) published: bool,
-    /// Whether there are texts of versions, but no history.
+    /// True if texts of versions exist without a history.
     pub(super) orphaned: bool,
     pub(super) notes: u64,
     pub(super) retirements: u64,
-    /// Edited live files that say that they are drafts, or that are submitted.
+    /// Number of edited live files that are drafts or submitted.
     pub(super) drafts: u64,
-    /// The submissions that belonged to sets.
+    /// Submissions that belonged to sets.
     pub(super) parts: Vec<ChangePart>,
-    /// What events of a governed vault published or retired.
+    /// Events of a governed vault that published or retired the artifact.
     pub(super) decided: Vec<Decided>,
-    /// Whether the published text says that it was promoted from a staged entry.
+    /// Published texts that name a staged entry as their origin.
     pub(super) promoted: Vec<PromotedText>,
 }
 
 impl Checked {
-    /// Nothing yet, of which so many findings of each kind are kept.
+    /// Makes an empty result that keeps up to `most` findings of each kind.
     pub(super) fn new(most: usize) -> Self {
         let findings = Gathered::new(most);
         Self {
@@ -76,7 +75,7 @@ impl Checked {
         }
     }
 
-    /// Takes in what was found of another artifact.
+    /// Adds the result of another artifact.
     pub(super) fn take(&mut self, other: Self) {
         self.findings.take(other.findings);
         self.versions += other.versions;
@@ -91,8 +90,8 @@ impl Checked {
     }
 }
 
-/// Checks everything that concerns one artifact.
-/// `names` are those of the files in the folder of its history, where they are known.
+/// Checks everything about one artifact. `names` are the files in the folder of its history, if
+/// they are known.
 pub(super) fn check(
     vault: &Vault,
     id: &DocumentId,
@@ -109,7 +108,7 @@ pub(super) fn check(
     let mut pass =
         Pass { vault, id, names, view, rules, moves, sealed, checked, is_erased, reviews };
     let mut head = view.head.get(id.as_str()).copied();
-    // An id that left the maps was retired by the version after the last one that they had.
+    // The version after the last sealed one retired an id that is no longer in the maps.
     let last = pass.sealed.last_version();
     let sealed = if head.is_none() && last > Version::NONE { last.next() } else { last };
     let head_text = match replay::load_beyond(vault.files(), id, sealed) {
@@ -147,7 +146,7 @@ pub(super) fn check(
     pass.checked
 }
 
-/// One artifact at work.
+/// State of the check of one artifact.
 pub(super) struct Pass<'p> {
     pub(super) vault: &'p Vault,
     pub(super) id: &'p DocumentId,
@@ -157,9 +156,9 @@ pub(super) struct Pass<'p> {
     pub(super) moves: &'p Moves,
     pub(super) sealed: SealIndex<'p>,
     pub(super) checked: Checked,
-    /// Whether the reference implementation may have erased its texts.
+    /// True if the reference implementation may have erased the texts.
     is_erased: bool,
-    /// The reviews of its history; none in a vault that was never governed.
+    /// Reviews of the history; `None` in a vault that was never governed.
     pub(super) reviews: Option<Reviews>,
 }
 
@@ -173,9 +172,8 @@ impl Pass<'_> {
         self.push(Finding::new(code, path, message).version(version));
     }
 
-    /// Whether there is a history, but for what an interrupted writer left at its end. What is of
-    /// the event that it said it begins was never acknowledged: it is reported once and looked at
-    /// no further.
+    /// Returns true if the history has entries other than those of an interrupted event at its end.
+    /// Such entries were never acknowledged: they are reported once and not checked any further.
     fn is_begun(&mut self, history: &mut History) -> bool {
         let path = self.id.history_path();
         let last_sealed = self.sealed.last_version();
@@ -192,7 +190,7 @@ impl Pass<'_> {
             }
             return true;
         }
-        // That what is sealed is not there is reported elsewhere.
+        // Missing sealed versions are reported elsewhere.
         let is_missing = next == 0 && last_sealed > Version::NONE;
         let left = history.slots.len() - next;
         if is_missing || left == 0 && history.torn == 0 {
@@ -215,7 +213,7 @@ impl Pass<'_> {
         let path = self.id.history_path();
         let code = match why {
             ChainError::HistoryMissing if self.sealed.record.seals.is_empty() => {
-                // A folder that holds nothing, or what an interrupted command left.
+                // An empty folder, or uncommitted files of an interrupted command.
                 let names = self.vault.files().names(&self.id.history_dir()).unwrap_or_default();
                 self.checked.orphaned = names.iter().any(|name| layout::is_version_file(name));
                 if !names.is_empty() {
@@ -226,7 +224,7 @@ impl Pass<'_> {
             }
             ChainError::HistoryMissing if self.is_deleted() => Code::ForeignRecord,
             ChainError::HistoryMissing => Code::HistoryMissing,
-            // Nothing in it was ever acknowledged.
+            // None of its entries was ever acknowledged.
             ChainError::HistoryUnreadable(_)
                 if self.view.interrupted.is_some() && self.sealed.record.seals.is_empty() =>
             {
@@ -248,9 +246,9 @@ impl Pass<'_> {
         self.push(Finding::new(code, path, message));
     }
 
-    /// Whether the reference implementation may have deleted it, with its history: only foreign
-    /// checkpoints seal it, and the head, if it still holds it, has no live file of it. Of a
-    /// document that never had a version there is one.
+    /// Returns true if the reference implementation may have deleted the document with its history.
+    /// Only foreign checkpoints seal it then. If the head still contains it, its live file is
+    /// missing. A document that never had a version keeps its live file.
     fn is_deleted(&self) -> bool {
         let foreign = &self.rules.foreign;
         let is_gone = match self.view.head.get(self.id.as_str()) {
@@ -268,20 +266,20 @@ impl Pass<'_> {
         is_gone && self.id.is_document() && is_deleted
     }
 
-    /// Whether the reference implementation may have erased the texts of a history: all of them, and
-    /// the head does not hold the document.
+    /// Returns true if the reference implementation may have erased all texts of a history. The
+    /// head does not contain the document then.
     fn may_be_erased(&self, history: &History) -> bool {
         self.id.is_document()
             && self.view.head.get(self.id.as_str()).is_none()
             && history.is_erased()
     }
 
-    /// Whether an entry is what an erasure leaves.
+    /// Returns true if the entry can be the result of an erasure.
     pub(super) fn is_erased(&self, entry: &Entry) -> bool {
         self.is_erased && self.is_foreign(entry)
     }
 
-    /// Files beside the history that belong to none of its entries.
+    /// Reports files next to the history that none of its entries uses.
     fn uncommitted(&mut self, history: &History) {
         let dir = self.id.history_dir();
         let listed;
@@ -292,7 +290,7 @@ impl Pass<'_> {
                 &listed
             }
         };
-        // A faulty entry may own any file; it is reported as such.
+        // A faulty entry, which is reported itself, may own any file.
         if history.slots.iter().any(|slot| slot.entry.is_err()) {
             return;
         }
@@ -306,7 +304,7 @@ impl Pass<'_> {
         }
     }
 
-    /// Adds to the finding of each text that lost its hash that a formatter may explain it.
+    /// Adds to each finding about a changed text that a formatter may explain it.
     fn name_formatters(&mut self, history: &History) {
         let found = &mut self.checked.findings.findings;
         let lost = |finding: &&mut Finding| finding.code == Code::ContentHashMismatch;
@@ -332,8 +330,8 @@ impl Pass<'_> {
         }
     }
 
-    /// What no hash covers of a history: other spellings, keys without a meaning, and the interval,
-    /// which in a history of ours is the one that was configured when it began.
+    /// Reports the parts of a history that no hash covers: other spellings, unknown keys, and the
+    /// interval. A history of ctx has the interval that was configured when it began.
     fn uncovered(&mut self, history: &History) {
         let path = self.id.history_path();
         for key in &history.unknown.first {
@@ -363,8 +361,8 @@ impl Pass<'_> {
         }
     }
 
-    /// Recomputes every entry; gives back the text of the version that the head seals, if
-    /// everything up to it is as it was hashed.
+    /// Recomputes every entry. Returns the text of the version that the head seals, if everything
+    /// up to it verifies.
     fn history(&mut self, history: &History, head: Option<(Version, Digest)>) -> Option<String> {
         let mut walk = Walk::new(self.vault.files(), self.id, history);
         let mut seen = BTreeSet::new();
@@ -417,7 +415,7 @@ impl Pass<'_> {
             }
             before = Some((entry.version, entry.edited_at));
             for why in &recomputed.wrong {
-                // What builds on a text that was just reported as lost says nothing new.
+                // Entries based on a text that was just reported as lost add nothing new.
                 match why {
                     ChainError::NoBase if recomputed.is_base_lost => {}
                     ChainError::Forgotten => self.forgotten(entry),
@@ -453,7 +451,7 @@ impl Pass<'_> {
     /// Reports an entry whose text is not read because it is marked as forgotten.
     fn forgotten(&mut self, entry: &Entry) {
         if !self.is_erased(entry) {
-            let message = "it is marked as forgotten, which ctx does to no version";
+            let message = "it is marked as forgotten, which ctx never does";
             self.find(Code::EntryMalformed, entry.version, message);
             return;
         }
@@ -467,21 +465,20 @@ impl Pass<'_> {
                 self.push(finding.version(entry.version));
             }
             None => {
-                let message = "its text was erased on purpose; its hashes follow";
+                let message = "its text was erased on purpose; its hashes match";
                 self.find(Code::VersionForgotten, entry.version, message);
             }
         }
     }
 
-    /// The keyframe interval that the writers of a history followed.
+    /// Returns the keyframe interval that the writers of a history followed.
     fn interval_of(&self, history: &History) -> u64 {
         let began =
             self.sealed.record.seals.first().map(|seal| seal.checkpoint).unwrap_or_default();
         history.keyframe_interval.unwrap_or_else(|| self.rules.interval_at(began))
     }
 
-    /// Compares the form in which our writer must have stored a version with the one it has
-    /// (VER-18).
+    /// Compares the form in which ctx must have stored a version with the actual form (VER-18).
     fn form(&mut self, entry: &Entry, prescribed: Form) {
         let is_ours = !self.id.is_document() || self.began_strictly().is_some();
         let is_act = !self.id.is_document() && self.reviews.is_some() && is_act(entry);
@@ -509,7 +506,7 @@ impl Pass<'_> {
             return;
         }
         let Some(before) = before else {
-            // A history of ours begins at 1.
+            // A history of ctx begins at 1.
             if version > Version::FIRST && self.began_strictly().is_some() {
                 let message = format!("the history begins at version {version}");
                 self.find(Code::VersionGap, version, message);
@@ -555,13 +552,14 @@ impl Pass<'_> {
         });
     }
 
-    /// The file that holds the text or the diff of a version.
+    /// Returns the path of the file that contains the text or the diff of a version.
     fn place_of_text(&self, entry: &Entry) -> String {
         entry.text_path(self.id).unwrap_or_else(|| self.id.history_path())
     }
 
-    /// The last mark of a governance file that the reference implementation dropped from the log:
-    /// it does not know such files, but what was sealed is what a live file is compared with.
+    /// Returns the last mark of a governance file that the reference implementation dropped
+    /// from the log. It does not know such files, but the live file is still compared with the
+    /// sealed text.
     fn dropped_mark(&self, history: &History) -> Option<Mark> {
         let mark = self.sealed.record.seals.last()?.mark;
         let is_retired = history
@@ -570,7 +568,7 @@ impl Pass<'_> {
         (self.may_be_dropped() && !is_retired).then_some(mark)
     }
 
-    /// What a reconstructed document says of itself.
+    /// Checks the fields of a rebuilt document.
     fn text(&mut self, recomputed: &mut Recomputed<'_, '_>, text: &str) {
         let (entry, version) = (recomputed.entry, recomputed.entry.version);
         let described = match recomputed.describe() {
@@ -588,7 +586,7 @@ impl Pass<'_> {
         }
         let actual = checksum(&text[rest]).to_string();
         if let Some(recorded) = fields.checksum.as_ref().filter(|c| **c != actual) {
-            let message = "its `checksum` field is not that of its body";
+            let message = "its `checksum` field does not match its body";
             let finding = Finding::new(Code::ChecksumMismatch, self.id.history_path(), message);
             self.push(finding.version(version).values(&actual, recorded));
         }
@@ -596,7 +594,7 @@ impl Pass<'_> {
         self.promotion(version, text);
     }
 
-    /// What the published text says of a promotion, unless it was moved since.
+    /// Records the promotion that the published text names, unless the document was moved since.
     fn promotion(&mut self, version: Version, text: &str) {
         let head = self.view.head.get(self.id.as_str()).and_then(|mark| mark.version);
         if head != Some(version) || !text.contains(PROMOTED_FROM) {
@@ -612,7 +610,7 @@ impl Pass<'_> {
     }
 }
 
-/// Why no writer of ours records this name in `edited_by`.
+/// Returns the reason why ctx never records this name in `edited_by`.
 fn unrecorded(name: &str) -> Option<String> {
     let rule = "`edited_by` is not a principal that ctx records";
     match name.parse::<Principal>() {
@@ -622,7 +620,7 @@ fn unrecorded(name: &str) -> Option<String> {
     }
 }
 
-/// A chain error as a sentence; values that a finding has fields for are not repeated.
+/// Returns the message of a chain error, without values for which a finding has fields.
 fn shown_text(why: &ChainError) -> String {
     match why {
         ChainError::ContentHash { .. } => {
@@ -638,9 +636,9 @@ fn shown_text(why: &ChainError) -> String {
     }
 }
 
-/// The field of a document that was promoted from a staged entry (STAGE-16).
+/// Field of a document that was promoted from a staged entry (STAGE-16).
 const PROMOTED_FROM: &str = "promoted_from";
-/// The field of a document that was moved.
+/// Field of a document that was moved.
 const DERIVED_FROM: &str = "derived_from";
 
 const EPOCH: Timestamp = Timestamp::MIN;

@@ -1,5 +1,5 @@
-//! What checkpoints bind of staging chains, compared with the chains and with the lines of change
-//! logs that say so (STAGE-22).
+//! Compares the bound lines of staging chains in checkpoints with the chains, and with the lines of
+//! change logs that record them (STAGE-22).
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
@@ -12,18 +12,18 @@ use crate::values::model::layout::AUDIT_DIR;
 use crate::values::model::number::CheckpointNumber;
 use crate::values::text_util::count;
 
-/// A line of a chain: its number and its hash.
+/// Number and hash of a line of a chain.
 type BoundLine = (u64, Digest);
 
-/// What the maps of checkpoints have of staging chains.
+/// Staging chains in the maps of checkpoints.
 #[derive(Debug, Default)]
 pub struct BoundChains {
-    /// The changes of each chain in the order of the checkpoints; none where it left the maps.
+    /// Changes of each chain in the order of the checkpoints; `None` if the chain left the maps.
     changes: BTreeMap<DocumentId, Vec<(CheckpointNumber, Option<BoundLine>)>>,
 }
 
 impl BoundChains {
-    /// A checkpoint binds another line of a chain, or drops it.
+    /// Records that a checkpoint binds another line of a chain, or drops the chain.
     pub fn change(
         &mut self,
         chain: DocumentId,
@@ -33,13 +33,13 @@ impl BoundChains {
         self.changes.entry(chain).or_default().push((checkpoint, line));
     }
 
-    /// The line of a chain that the maps of a checkpoint have.
+    /// Returns the line of a chain in the maps of a checkpoint.
     fn at(&self, chain: &str, checkpoint: CheckpointNumber) -> Option<BoundLine> {
         let changes = self.changes.get(chain)?;
         changes.iter().rfind(|(n, _)| *n <= checkpoint).and_then(|(_, line)| *line)
     }
 
-    /// The chains that each checkpoint binds by another line than the one before.
+    /// Returns the chains whose bound line each checkpoint changes.
     fn by_checkpoint(&self) -> BTreeMap<CheckpointNumber, BTreeSet<&str>> {
         let mut found: BTreeMap<_, BTreeSet<_>> = BTreeMap::new();
         for (chain, changes) in &self.changes {
@@ -50,7 +50,7 @@ impl BoundChains {
         found
     }
 
-    /// The bound lines that chains lack, for each chain the first.
+    /// Reports bound lines that a chain lacks, one finding for each chain.
     pub(super) fn lost(&self, chains: &Chains) -> Vec<Finding> {
         if self.changes.is_empty() {
             return Vec::new();
@@ -79,13 +79,15 @@ impl BoundChains {
     }
 }
 
-/// Compares what lines of change logs say of chains with the maps of the checkpoints that bind them.
+/// Compares the chains that lines of change logs name with the maps of the checkpoints that bind
+/// these lines.
 #[derive(Debug)]
 pub(super) struct Named<'b> {
     bound: &'b BoundChains,
-    /// The chains that checkpoints bind, until a line names them.
+    /// Bound chains that no line has named so far.
     unnamed: BTreeMap<CheckpointNumber, BTreeSet<&'b str>>,
-    /// What a line binds and the maps of its checkpoint do not have: the first, and how many.
+    /// Number of the chain ends that a line binds and the maps of its checkpoint lack, with the
+    /// first one.
     unheld: BTreeMap<CheckpointNumber, (StagedEnd, usize)>,
 }
 
@@ -94,11 +96,11 @@ impl<'b> Named<'b> {
         Self { bound, unnamed: bound.by_checkpoint(), unheld: BTreeMap::new() }
     }
 
-    /// A checkpoint binds the last of these lines, which are of its event.
+    /// Records the lines of an event. The checkpoint binds the last of them.
     pub(super) fn take(&mut self, checkpoint: CheckpointNumber, lines: &BindLines) {
         for end in &lines.staged {
             let (held, said) = (self.bound.at(&end.chain, checkpoint), end.line());
-            // Where branches were merged, an earlier event may have bound more of it (CKPT-37).
+            // In merged branches, an earlier event may have bound more of the chain (CKPT-37).
             let is_held = held
                 .zip(said)
                 .is_some_and(|((seq, hash), said)| seq > said.0 || (seq, hash) == said);
@@ -112,23 +114,24 @@ impl<'b> Named<'b> {
         }
     }
 
-    /// Lines of the events of these checkpoints are missing, or others are in their place: that they
-    /// do not name a chain is not reported a second time.
+    /// Removes checkpoints whose lines are missing or wrong, so that a missing chain name is not
+    /// reported a second time.
     pub(super) fn excuse(&mut self, checkpoints: impl Iterator<Item = CheckpointNumber>) {
         checkpoints.for_each(|checkpoint| drop(self.unnamed.remove(&checkpoint)));
     }
 
-    /// What contradicts the checkpoints.
+    /// Reports contradictions to the checkpoints.
     pub(super) fn findings(&self) -> impl Iterator<Item = Finding> {
         let unnamed = self.unnamed.iter().filter_map(|(checkpoint, chains)| {
             let (first, more) = (chains.first()?, more(chains.len()));
-            let message = format!("it binds `{first}`{more}, and no line of its event says so");
+            let message =
+                format!("it binds `{first}`{more}, but no line of its event records that");
             Some((*checkpoint, message))
         });
         let unheld = self.unheld.iter().map(|(checkpoint, (end, count))| {
             let (StagedEnd { chain, seq, .. }, more) = (end, more(*count));
             let message = format!(
-                "the line of its event binds line {seq} of `{chain}`{more}, and its maps do not"
+                "the line of its event binds line {seq} of `{chain}`{more}, but its maps do not"
             );
             (*checkpoint, message)
         });
@@ -138,7 +141,7 @@ impl<'b> Named<'b> {
     }
 }
 
-/// How many there are beside the first.
+/// Returns the number of further chains, as text.
 fn more(all: usize) -> String {
     match all.saturating_sub(1) {
         0 => String::new(),

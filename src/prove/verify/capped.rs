@@ -1,16 +1,16 @@
-//! Findings as they come, of each kind no more than anybody reads: planted files can hold millions
-//! of faults. Kinds are counted apart, so that a heap of notes hides nothing.
+//! A list of findings with a limit for each kind, because planted files can contain millions of
+//! faults. Kinds are limited separately, so that many notes hide nothing else.
 
 use std::collections::BTreeMap;
 
 use super::finding::{Code, Finding};
 
-/// So many findings of one kind are kept of one artifact.
+/// Maximum number of kept findings of one kind and artifact.
 pub(super) const OF_ARTIFACT: usize = 1_000;
-/// So many findings of one kind are kept of a vault.
+/// Maximum number of kept findings of one kind and vault.
 pub(super) const OF_VAULT: usize = 10_000;
 
-/// Findings, and how many more there were.
+/// Kept findings, and the number of omitted ones.
 #[derive(Debug)]
 pub(super) struct Gathered {
     pub(super) findings: Vec<Finding>,
@@ -20,7 +20,7 @@ pub(super) struct Gathered {
 }
 
 impl Gathered {
-    /// Keeps so many of each kind.
+    /// Makes an empty list that keeps up to `most` findings of each kind.
     pub(super) fn new(most: usize) -> Self {
         Self { findings: Vec::new(), omitted: 0, kept: BTreeMap::new(), most }
     }
@@ -39,7 +39,7 @@ impl Gathered {
         findings.into_iter().for_each(|finding| self.push(finding));
     }
 
-    /// Takes in what was gathered elsewhere.
+    /// Adds the findings of another list.
     pub(super) fn take(&mut self, other: Self) {
         self.omitted += other.omitted;
         self.extend(other.findings);
@@ -51,7 +51,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_heap_of_one_kind_hides_no_other() {
+    fn findings_are_limited_for_each_kind() {
         let mut gathered = Gathered::new(2);
         gathered.extend((0..5).map(|n| Finding::new(Code::Unfinished, format!("{n}"), "")));
         gathered.push(Finding::new(Code::ContentHashMismatch, "text", ""));

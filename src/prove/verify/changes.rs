@@ -1,5 +1,5 @@
-//! The change logs: every chain, what their lines say of checkpoints, and whether each event of
-//! ctx has its line (AUDIT-20 to AUDIT-22).
+//! Checks the change logs: every chain, the checkpoints that lines name, and that each event of ctx
+//! has its line (AUDIT-20 to AUDIT-22).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -31,41 +31,41 @@ use crate::values::model::timestamp::Timestamp;
 const ADDED_LATER: &str = "its command was interrupted after the commit, and the next writing command \
                            adds the line";
 
-/// What change logs are compared with.
+/// Data that change logs are compared with.
 #[derive(Debug)]
 pub struct Recorded<'r> {
-    /// The hash of each checkpoint.
+    /// Hash of each checkpoint.
     pub hashes: &'r BTreeMap<CheckpointNumber, Digest>,
-    /// The checkpoints whose events need a line.
+    /// Checkpoints whose events need a line.
     pub owed: Vec<CheckpointNumber>,
-    /// The lines that this user wrote last.
+    /// Last lines that this user wrote.
     pub tails: Tails,
-    /// The lines that checkpoints bind.
+    /// Lines that checkpoints bind.
     pub bindings: &'r [Binding],
-    /// The checkpoints that must bind a line.
+    /// Checkpoints that must bind a line.
     pub must_bind: Vec<CheckpointNumber>,
-    /// The staging chains that checkpoints bind.
+    /// Staging chains that checkpoints bind.
     pub chains: &'r BoundChains,
-    /// From which checkpoint on who may acknowledge that an event has no line, in order.
+    /// Principals who may acknowledge a missing line, from each of these checkpoints on, in order.
     pub acknowledgers: Vec<(CheckpointNumber, Acknowledgers)>,
-    /// The last checkpoint, if a command of this user was interrupted after it committed exactly
-    /// that one: its next command adds the line.
+    /// Last checkpoint, if a command of this user was interrupted right after it committed it. The
+    /// next command adds the line.
     pub interrupted: Option<CheckpointNumber>,
-    /// What else lines are compared with.
+    /// Further data that lines are compared with.
     pub compared: Compared<'r>,
 }
 
-/// Who may acknowledge that an event has no line (AUDIT-31).
+/// Principals who may acknowledge that no change log records an event (AUDIT-31).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Acknowledgers {
     /// Any principal, in an ungoverned vault.
     All,
-    /// The reviewers of the whole vault.
+    /// Reviewers of the whole vault.
     Reviewers(BTreeSet<PrincipalKey>),
 }
 
 impl Acknowledgers {
-    /// Those by the rules of reviews in force; none in an ungoverned vault.
+    /// Returns the principals by the review rules in force; `None` stands for an ungoverned vault.
     pub(super) fn of(rules: Option<&rules::Rules>) -> Self {
         let Some(rules) = rules else { return Self::All };
         let scope = rules.stewards.scope_of(&DocumentId::config(), &[]);
@@ -74,9 +74,9 @@ impl Acknowledgers {
         Self::Reviewers(reviewers.map(|holder| holder.principal.key()).collect())
     }
 
-    /// Whether a principal is one of them.
+    /// Returns true if a principal may acknowledge.
     pub fn has(&self, principal: &str) -> bool {
-        // What no writer of ours records is no name of a principal.
+        // A text that ctx never records as a principal is not a name.
         let is_sound = principal.parse::<Principal>().is_ok();
         match self {
             Self::All => is_sound,
@@ -88,27 +88,28 @@ impl Acknowledgers {
 /// A line of a change log that a checkpoint binds (AUDIT-25).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Binding {
-    /// The checkpoint.
+    /// Checkpoint that binds the line.
     pub checkpoint: CheckpointNumber,
-    /// When it was made.
+    /// Time of the checkpoint.
     pub at: Timestamp,
-    /// The path of the writer's first file.
+    /// Path of the writer's first file.
     pub id: DocumentId,
-    /// The number of the line.
+    /// Number of the line.
     pub seq: u64,
-    /// Its hash.
+    /// Hash of the line.
     pub hash: Digest,
 }
 
-/// Checks the change logs of a vault; what they say of steps is compared with each history.
+/// Checks the change logs of a vault. Returns the findings, and the recorded steps to compare with
+/// each history.
 pub(super) fn check(vault: &Vault, view: &View, rules: &Rules) -> (Vec<Finding>, Steps) {
     let (mut findings, steps) = check_changes(vault, view, rules);
     findings.extend(accesses(vault));
     (findings, steps)
 }
 
-/// Checks the logs of accesses that the vault has (AUDIT-30): their chains, and that they hold what
-/// this user wrote last.
+/// Checks the access logs in the vault (AUDIT-30): their chains, and that they contain the last
+/// lines of this user.
 fn accesses(vault: &Vault) -> Vec<Finding> {
     let check = || -> io::Result<Vec<Fault>> {
         let logs = Logs::none().with_accesses_in(vault)?;
@@ -140,7 +141,7 @@ fn check_changes(vault: &Vault, view: &View, rules: &Rules) -> (Vec<Finding>, St
     }
 }
 
-/// What the change logs of a vault are compared with.
+/// Returns the data that the change logs of a vault are compared with.
 fn recorded<'v>(vault: &Vault, view: &'v View, rules: &Rules) -> Recorded<'v> {
     let from = rules.recorded_from.map_or(u64::MAX, |from| from.0);
     let numbers = (from..=view.head_number.0).map(CheckpointNumber);
@@ -151,7 +152,7 @@ fn recorded<'v>(vault: &Vault, view: &'v View, rules: &Rules) -> Recorded<'v> {
         interrupted: (is_last && view.complete).then_some(view.head_number),
         hashes: &view.hashes,
         owed: numbers.filter(|number| rules.is_strict(*number)).collect(),
-        // What of this user's lines is missing is looked for by itself, with those of other refs.
+        // Missing lines of this user are checked separately, with those of other refs.
         tails: Tails::default(),
         bindings: &view.bindings,
         must_bind: must_bind.collect(),
@@ -161,7 +162,7 @@ fn recorded<'v>(vault: &Vault, view: &'v View, rules: &Rules) -> Recorded<'v> {
     }
 }
 
-/// The ids that each checkpoint set or removed.
+/// Returns the ids that each checkpoint set or removed.
 fn changed(view: &View) -> Changed<'_> {
     let mut changed = Changed::new();
     for (id, record) in view.records.iter().filter(|_| view.complete) {
@@ -174,19 +175,19 @@ fn changed(view: &View) -> Changed<'_> {
     changed
 }
 
-/// What a user may acknowledge.
+/// Events that a user may acknowledge.
 #[derive(Debug)]
 pub struct Unrecorded {
-    /// The events without a line, and the hashes of their checkpoints.
+    /// Events without a line, with the hashes of their checkpoints.
     pub missing: BTreeMap<CheckpointNumber, Digest>,
-    /// Who may acknowledge that now.
+    /// Principals who may acknowledge them now.
     pub acknowledgers: Acknowledgers,
 }
 
-/// The events without a line in the change logs, and without an acknowledgement that counts.
+/// Returns the events without a line in the change logs and without a valid acknowledgement.
 ///
 /// # Errors
-/// A log cannot be read.
+/// Fails if a log cannot be read.
 pub(super) fn unrecorded(vault: &Vault, view: &View, rules: &Rules) -> io::Result<Unrecorded> {
     let logs = Logs::of_changes(vault)?;
     let recorded = recorded(vault, view, rules);
@@ -205,11 +206,11 @@ pub(super) fn unrecorded(vault: &Vault, view: &View, rules: &Rules) -> io::Resul
     })
 }
 
-/// What change logs lack of the lines that checkpoints bind, and bound lines that are not of their
-/// event (AUDIT-26). Nothing else is compared with the checkpoints.
+/// Reports bound lines that change logs lack, and bound lines that belong to another event
+/// (AUDIT-26). Nothing else is compared with the checkpoints.
 ///
 /// # Errors
-/// A log cannot be read.
+/// Fails if a log cannot be read.
 pub(super) fn bound(vault: &Vault, chronicle: &Chronicle<'_>) -> io::Result<Vec<Finding>> {
     let of = |checkpoint: &&Checkpoint| {
         let (number, at) = (checkpoint.number, checkpoint.at);
@@ -239,17 +240,17 @@ pub(super) fn bound(vault: &Vault, chronicle: &Chronicle<'_>) -> io::Result<Vec<
     Ok(said.lost_bindings().collect())
 }
 
-/// Compares change logs with the checkpoint log, and with what this user wrote; gives what they say
-/// of steps.
+/// Compares change logs with the checkpoint log, and with the lines of this user. Returns the
+/// findings and the recorded steps.
 pub fn compare(logs: &Logs, recorded: Recorded<'_>) -> (Vec<Finding>, Steps) {
     let (findings, steps, _) = compare_all(logs, recorded);
     (findings, steps)
 }
 
-/// Who acknowledged that the event of a checkpoint has no line.
+/// Principals who acknowledged that no change log records an event, by checkpoint.
 type Acknowledged = BTreeMap<CheckpointNumber, PrincipalKey>;
 
-/// The same, and who acknowledged what.
+/// Compares change logs like [`compare`]. Also returns the acknowledgements.
 fn compare_all(logs: &Logs, recorded: Recorded<'_>) -> (Vec<Finding>, Steps, Acknowledged) {
     let (owed, must_bind) = (recorded.owed.clone(), recorded.must_bind.clone());
     let mut said = Said::new(recorded);
@@ -275,8 +276,8 @@ fn compare_all(logs: &Logs, recorded: Recorded<'_>) -> (Vec<Finding>, Steps, Ack
     (findings, steps, by)
 }
 
-/// Says where who acknowledged that an event has no line is who made it: by the histories, which name
-/// the editor of each version.
+/// Adds to a finding that the principal who acknowledged a missing line also made the event, as the
+/// histories show.
 fn name_makers(
     (vault, view): (&Vault, &View),
     findings: &mut [Finding],
@@ -286,7 +287,7 @@ fn name_makers(
         let Some(number) = finding.checkpoint else { continue };
         let Some(who) = acknowledged.get(&number) else { continue };
         if is_made_by((vault, view), number, who) {
-            finding.message += "; the histories name this principal as who made the event";
+            finding.message += "; the histories name this principal as the maker of the event";
         }
     }
 }
@@ -310,7 +311,7 @@ fn is_made_by(
     })
 }
 
-/// The beginning of a text, which may have megabytes.
+/// Returns the beginning of a text, which may be megabytes long.
 fn beginning(text: &str) -> String {
     let end = text.char_indices().nth(300).map_or(text.len(), |(end, _)| end);
     format!("{}{}", &text[..end], if end < text.len() { "…" } else { "" })
@@ -336,45 +337,45 @@ fn finding(dir: &str, fault: Fault) -> Finding {
     Finding::new(code, path, fault.why).line(line)
 }
 
-/// A line that names a checkpoint which the log does not have.
+/// A line that names a checkpoint which the log does not contain.
 struct Contradiction {
     trace: String,
     at: String,
     sealed: HeadRef,
 }
 
-/// What the lines say.
+/// State of the lines read so far.
 struct Said<'r> {
     hashes: &'r BTreeMap<CheckpointNumber, Digest>,
-    /// The lines that this user wrote last and that were not met yet.
+    /// Last lines of this user that were not read yet.
     lost: Tails,
-    /// The checkpoints that have their line.
+    /// Checkpoints that have a line.
     recorded: BTreeSet<CheckpointNumber>,
     contradictions: Vec<Contradiction>,
-    /// The lines that checkpoints bind, by writer's file and number, until they are met.
+    /// Lines that checkpoints bind, by writer's file and number, until they are read.
     unmet: BTreeMap<(String, u64), Vec<&'r Binding>>,
-    /// Lines that are bound, and are not of the event that binds them.
+    /// Bound lines that belong to another event than the one that binds them.
     strange: Vec<(&'r Binding, String)>,
-    /// The checkpoints that bind a line.
+    /// Checkpoints that bind a line.
     binding: BTreeSet<CheckpointNumber>,
-    /// The lines `bind` of the event that was met last.
+    /// Lines `bind` of the event that was read last.
     lines: Option<BindLines>,
-    /// What these lines say of staging chains.
+    /// Staging chains that these lines name.
     named: Named<'r>,
-    /// From which checkpoint on who may acknowledge.
+    /// Principals who may acknowledge, from each of these checkpoints on.
     acknowledgers: Vec<(CheckpointNumber, Acknowledgers)>,
     interrupted: Option<CheckpointNumber>,
-    /// What is said of events without a line: of an acknowledgement that counts, and of others.
+    /// Messages about events without a line, from valid acknowledgements. Others are in `doubtful`.
     acknowledged: BTreeMap<CheckpointNumber, String>,
     by: Acknowledged,
     doubtful: BTreeMap<CheckpointNumber, String>,
-    /// When this log was declared to be the one that counts, and by which line.
+    /// Times at which the log was declared to be valid, with the line.
     declared: Vec<(String, String)>,
-    /// The versions that lines name.
+    /// Versions that lines name.
     steps: Steps,
-    /// What else the lines say.
+    /// Further claims of the lines.
     told: Told<'r>,
-    /// The versions that lines dismiss, each with the line and its time.
+    /// Versions that lines dismiss, each with the line and its time.
     dismissed: Vec<(VersionRef, (String, String))>,
 }
 
@@ -442,8 +443,8 @@ impl<'r> Said<'r> {
         }
     }
 
-    /// A line says that an event has none. It counts if its principal may say so: by the rules at the
-    /// head of the line, which the event is not after.
+    /// Records an acknowledgement. It is valid if the rules at the head of its line allow it to the
+    /// principal, and the event is not after that head.
     fn acknowledge(&mut self, line: &Line, number: u64, reason: &str) {
         let (number, trace) = (CheckpointNumber(number), line.trace());
         let head = line.request.head.as_ref().filter(|head| self.is_held(Some(head)));
@@ -465,15 +466,15 @@ impl<'r> Said<'r> {
             }
             false => {
                 let why = format!(
-                    "line {trace} acknowledges it, but `{principal}` was no reviewer of the vault"
+                    "line {trace} acknowledges it, but `{principal}` was not a reviewer of the vault"
                 );
                 self.doubtful.insert(number, why);
             }
         }
     }
 
-    /// Who may acknowledge at a head. Any head may be named: before governance those count who were
-    /// reviewers when it began.
+    /// Returns the principals who may acknowledge at a head. A line may name any head, so
+    /// at a head before governance, the first reviewers may acknowledge.
     fn acknowledgers_at(&self, head: CheckpointNumber) -> &Acknowledgers {
         let at = self.acknowledgers.iter().rfind(|(from, _)| *from <= head);
         let at = at.map_or(&Acknowledgers::All, |(_, who)| who);
@@ -514,7 +515,7 @@ impl<'r> Said<'r> {
         }
     }
 
-    /// The bound lines that change logs lack, for each writer the first.
+    /// Reports bound lines that change logs lack, one finding for each writer.
     fn lost_bindings(&self) -> impl Iterator<Item = Finding> {
         let mut lost: BTreeMap<&str, (&Binding, usize)> = BTreeMap::new();
         for binding in self.unmet.values().flatten() {
@@ -523,7 +524,7 @@ impl<'r> Said<'r> {
         let strange = self.strange.iter().map(|(binding, trace)| {
             let number = binding.checkpoint;
             let message =
-                format!("checkpoint {number} binds line {trace}, which is not of its event");
+                format!("checkpoint {number} binds line {trace}, which belongs to another event");
             Finding::new(Code::AuditContradicts, AUDIT_DIR, message).checkpoint(number)
         });
         let lost = lost.into_iter().map(|(file, (binding, count))| {
@@ -549,7 +550,8 @@ impl<'r> Said<'r> {
         })
     }
 
-    /// What lines of events and the maps of their checkpoints do not both say of staging chains.
+    /// Reports staging chains that lines of events and the maps of their checkpoints
+    /// record differently.
     fn chains(&mut self) -> impl Iterator<Item = Finding> {
         let strange = self.strange.iter().map(|(binding, _)| *binding);
         let faulty = self.unmet.values().flatten().copied().chain(strange);
@@ -557,7 +559,8 @@ impl<'r> Said<'r> {
         self.named.findings()
     }
 
-    /// Whether the log has a checkpoint with this hash; every log has the empty one before it.
+    /// Returns true if the log has a checkpoint with this hash; `None` is the empty log, which
+    /// precedes every log.
     fn is_held(&self, head: Option<&HeadRef>) -> bool {
         head.is_none_or(|head| {
             let found = self.hashes.get(&CheckpointNumber(head.checkpoint));
@@ -574,7 +577,7 @@ impl<'r> Said<'r> {
 
     fn contradicting(&self) -> impl Iterator<Item = Finding> {
         self.contradictions.iter().map(|Contradiction { trace, at, sealed }| {
-            // Times are written in one form, so that they compare as texts.
+            // Times are written in one form, so they compare as texts.
             let declared = self.declared.iter().find(|(when, _)| when >= at);
             let number = CheckpointNumber(sealed.checkpoint);
             let has = match self.hashes.get(&number) {

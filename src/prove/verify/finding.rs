@@ -1,4 +1,4 @@
-//! The findings of a verifier: stable codes, each with a class (`spec/verify.md`, section 2).
+//! Findings of a verifier: stable codes, each with a class (`spec/verify.md`, section 2).
 
 use std::fmt;
 
@@ -17,7 +17,7 @@ words! {
         Unsettled = "unsettled",
         /// A live file differs from its published version.
         WorkingCopy = "working copy",
-        /// Worth knowing; nothing is wrong.
+        /// Information only; nothing is wrong.
         Note = "note",
     }
 }
@@ -25,7 +25,7 @@ words! {
 codes! {
     /// A kind of finding.
     class: Class,
-    /// Its severity.
+    /// Severity of the finding.
     ContentHashMismatch "content-hash-mismatch" Class::Damage, "A stored text or diff does not have its recorded hash.";
     ChainHashMismatch "chain-hash-mismatch" Class::Damage, "The chain hash of an entry does not follow from its fields and the entry before.";
     VersionUnreconstructable "version-unreconstructable" Class::Damage, "The text of a version cannot be rebuilt.";
@@ -42,7 +42,7 @@ codes! {
     UnknownHashAlgorithm "unknown-hash-algorithm" Class::Damage, "A hash names another algorithm than SHA-256.";
     HistoryMissing "history-missing" Class::Damage, "The log seals a version, but its history is missing.";
     HistoryUnreadable "history-unreadable" Class::Damage, "A history cannot be read.";
-    HistoryEmpty "history-empty" Class::Damage, "A history has no entries.";
+    HistoryEmpty "history-empty" Class::Damage, "A history is empty.";
     CheckpointLogMissing "checkpoint-log-missing" Class::Damage, "Versions were published, but the checkpoint log is missing.";
     CheckpointLogUnreadable "checkpoint-log-unreadable" Class::Damage, "The checkpoint log or an entry of it cannot be read.";
     CheckpointHashMismatch "checkpoint-hash-mismatch" Class::Damage, "The hash of a checkpoint does not follow from its maps and the checkpoint before.";
@@ -58,23 +58,23 @@ codes! {
     CheckpointTriggerMismatch "checkpoint-trigger-mismatch" Class::Damage, "The trigger of a checkpoint of ctx is not the greatest id of the event.";
     HeadRollback "head-rollback" Class::Damage, "The log ends before an anchor.";
     HeadFork "head-fork" Class::Damage, "The log has another checkpoint in the place of an anchor.";
-    AuditMalformed "audit-malformed" Class::Damage, "A line of an audit log in the vault cannot be read, is not in its one form, or has a value that no writer records.";
-    AuditChainMismatch "audit-chain-mismatch" Class::Damage, "A line of an audit log in the vault is not what its hash says, or does not follow the line before it.";
+    AuditMalformed "audit-malformed" Class::Damage, "A line of an audit log in the vault cannot be read, is not in canonical form, or has a value that no writer records.";
+    AuditChainMismatch "audit-chain-mismatch" Class::Damage, "A line of an audit log in the vault does not match its hash, or does not follow the line before it.";
     AuditGap "audit-gap" Class::Damage, "An audit log in the vault lacks lines at its beginning or between two lines.";
     AuditRollback "audit-rollback" Class::Damage, "An audit log in the vault lacks the last line that this user wrote to it, or a line that a checkpoint binds.";
-    AuditContradicts "audit-contradicts" Class::Damage, "A change log names a checkpoint, or a version of a review, that is not there or has another hash, or refers to something else than the log and the histories have.";
-    StagedMalformed "staged-malformed" Class::Damage, "A line of a staging chain cannot be read, is not in its one form, or has a value that no writer records.";
-    StagedChainMismatch "staged-chain-mismatch" Class::Damage, "A line of a staging chain is not what its hash says, does not follow the line before it, or names an entry that no chain has.";
+    AuditContradicts "audit-contradicts" Class::Damage, "A change log names a checkpoint, or a version of a review, that is missing or has another hash, or contradicts the log or the histories.";
+    StagedMalformed "staged-malformed" Class::Damage, "A line of a staging chain cannot be read, is not in canonical form, or has a value that no writer records.";
+    StagedChainMismatch "staged-chain-mismatch" Class::Damage, "A line of a staging chain does not match its hash, does not follow the line before it, or names an entry that no chain contains.";
     StagedContentMismatch "staged-content-mismatch" Class::Damage, "The content of a staged entry is not what was received.";
     StagedMissing "staged-missing" Class::Damage, "The content of a staged entry is missing, and no act ended the entry.";
-    StagedContradicts "staged-contradicts" Class::Damage, "A staged entry is older than its checkpoint, was collected before its retention ended, or promoted to a document of which no version says so.";
-    StagedUnauthorised "staged-unauthorised" Class::Damage, "A principal acted upon a staged entry who had not the role.";
+    StagedContradicts "staged-contradicts" Class::Damage, "A staged entry is older than its checkpoint, was collected before its retention ended, or was promoted to a document that does not name it.";
+    StagedUnauthorised "staged-unauthorised" Class::Damage, "A principal acted on a staged entry without the required role.";
     StagedRollback "staged-rollback" Class::Damage, "A staging chain lacks the last line that this user wrote to it, or a line that a checkpoint binds.";
     ApprovalMissing "approval-missing" Class::Damage, "A version was published or retired in a governed vault without the approvals that its scope requires.";
     ApprovalSelf "approval-self" Class::Damage, "An author of a submission approved it.";
     ApprovalUnauthorised "approval-unauthorised" Class::Damage, "A principal submitted, approved or completed a change without the role that this needs, or a step of it is dated before an earlier version.";
-    ApprovalAltered "approval-altered" Class::Damage, "What was published or retired is not what was submitted and approved.";
-    PublishedUnsealed "published-unsealed" Class::Unsettled, "A history records a publication or retirement that no checkpoint has.";
+    ApprovalAltered "approval-altered" Class::Damage, "The published or retired version differs from what was submitted and approved.";
+    PublishedUnsealed "published-unsealed" Class::Unsettled, "A history records a publication or retirement that no checkpoint contains.";
     UnrecordedRemoval "unrecorded-removal" Class::Unsettled, "A checkpoint removes a document that its history does not record as retired.";
     CheckpointHashMissing "checkpoint-hash-missing" Class::Unsettled, "A checkpoint has an id in only one of its two maps.";
     ForgottenPresent "forgotten-present" Class::Unsettled, "The text of a version is stored although the version is marked as forgotten.";
@@ -83,30 +83,30 @@ codes! {
     FileUnreadable "file-unreadable" Class::Unsettled, "A file cannot be read, so its content is unknown.";
     FolderUnreadable "folder-unreadable" Class::Unsettled, "A folder cannot be listed, so its content is unknown.";
     TornTail "torn-tail" Class::Unsettled, "The checkpoint log or a history ends in an incomplete entry.";
-    AuditMissing "audit-missing" Class::Unsettled, "Changes are recorded since an earlier checkpoint, but no change log has the event of this one.";
+    AuditMissing "audit-missing" Class::Unsettled, "Changes are recorded since an earlier checkpoint, but no change log records the event of this one.";
     LeftOut "left-out" Class::Unsettled, "Git leaves files of the vault out of the working copy, so what they record was not checked.";
     Drift "drift" Class::WorkingCopy, "A live file differs from the published text and is not a draft.";
-    PublishedWithoutHistory "published-without-history" Class::WorkingCopy, "A live file has the status published, but no checkpoint holds the document.";
+    PublishedWithoutHistory "published-without-history" Class::WorkingCopy, "A live file has the status published, but no checkpoint contains the document.";
     DocumentMissing "document-missing" Class::WorkingCopy, "The live file of a published document is missing.";
     PolicyDrift "policy-drift" Class::WorkingCopy, "A live governance file differs from its published version.";
     HeadElsewhere "head-elsewhere" Class::Note, "On another branch or commit, this machine saw a checkpoint that this log lacks.";
     Unfinished "unfinished" Class::Note, "A file or an entry is uncommitted, as an interrupted command leaves it.";
     Interrupted "interrupted" Class::Note, "A command of this user was interrupted after its commit, and the next one completes the event.";
-    AuditTorn "audit-torn" Class::Note, "The last line of an audit log in the vault was not written to its end, or a power cut took it.";
+    AuditTorn "audit-torn" Class::Note, "The last line of an audit log in the vault is incomplete, or was lost in a power cut.";
     AuditElsewhere "audit-elsewhere" Class::Note, "On another branch or commit, this machine wrote lines of an audit log or a staging chain that the vault lacks here.";
-    AuditAcknowledged "audit-acknowledged" Class::Note, "No change log has the event of a checkpoint, and a user acknowledged that.";
-    StagedTorn "staged-torn" Class::Note, "The last line of a staging chain was not written to its end.";
-    StagedUnclaimed "staged-unclaimed" Class::Note, "The content of staged entries is there, but no live entry names it.";
-    StagedUnproved "staged-unproved" Class::Note, "It cannot be shown that an act upon a staged entry was allowed, or that an entry or a promotion is what it says.";
-    StagedElsewhere "staged-elsewhere" Class::Note, "The content of a staged entry went away with an equal one, which ended in another clone.";
+    AuditAcknowledged "audit-acknowledged" Class::Note, "No change log records the event of a checkpoint, and a user acknowledged that.";
+    StagedTorn "staged-torn" Class::Note, "The last line of a staging chain is incomplete.";
+    StagedUnclaimed "staged-unclaimed" Class::Note, "The content of staged entries exists, but no live entry names it.";
+    StagedUnproved "staged-unproved" Class::Note, "The record does not prove that an act on a staged entry was allowed, or that an entry or a promotion is genuine.";
+    StagedElsewhere "staged-elsewhere" Class::Note, "The content of a staged entry was removed with an equal one that ended in another clone.";
     AuditReplaced "audit-replaced" Class::Note, "A change log names a checkpoint of a log that was given up by `head trust` or replaced.";
-    ForeignRecord "foreign-record" Class::Note, "Before ctx took over the log, the reference implementation recorded this otherwise than ctx does.";
+    ForeignRecord "foreign-record" Class::Note, "Before ctx took over the log, the reference implementation recorded this differently from ctx.";
     VersionForgotten "version-forgotten" Class::Note, "The reference implementation erased the text of a version on purpose.";
     VersionUnpublished "version-unpublished" Class::Note, "A history has an unpublished version, as the reference implementation writes it.";
     VaultNested "vault-nested" Class::Note, "The vault contains another vault or is inside one; neither reads the other's files.";
     PolicyUnsealed "policy-unsealed" Class::Note, "No checkpoint seals a governance file.";
-    DerivedDiffers "derived-differs" Class::Note, "`context.yaml` or INDEX.md is not what the last checkpoint gives.";
-    ChecksumMismatch "checksum-mismatch" Class::Note, "The `checksum` field of a version is not that of its body.";
+    DerivedDiffers "derived-differs" Class::Note, "`context.yaml` or INDEX.md does not match the last checkpoint.";
+    ChecksumMismatch "checksum-mismatch" Class::Note, "The `checksum` field of a version does not match its body.";
     TimestampFuture "timestamp-future" Class::Note, "A record has a later time than the clock.";
     HistoryRespelled "history-respelled" Class::Note, "A history has unchanged values, but not the bytes that ctx writes for them.";
     LogRespelled "log-respelled" Class::Note, "A log in full form has unchanged values, but not the bytes that ctx writes for them.";
@@ -122,31 +122,31 @@ impl fmt::Display for Code {
     }
 }
 
-/// One thing that a verifier found.
+/// One finding of a verifier.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
-    /// What it is.
+    /// Kind of the finding.
     pub code: Code,
-    /// The file it was found in.
+    /// Path of the file with the fault.
     pub path: String,
-    /// The line of the file from 1, where it is known.
+    /// Line of the file, from 1, if it is known.
     pub line: Option<usize>,
-    /// The artifact.
+    /// Artifact, if the finding is about one.
     pub id: Option<DocumentId>,
-    /// The version.
+    /// Version, if the finding is about one.
     pub version: Option<Version>,
-    /// The checkpoint.
+    /// Checkpoint, if the finding is about one.
     pub checkpoint: Option<CheckpointNumber>,
-    /// What should be there.
+    /// Expected value.
     pub expected: Option<String>,
-    /// What is there.
+    /// Actual value.
     pub found: Option<String>,
-    /// What was found, in one sentence without full stop.
+    /// Message in one sentence without full stop.
     pub message: String,
 }
 
 impl Finding {
-    /// A finding in a file.
+    /// Makes a finding in a file.
     pub fn new(code: Code, path: impl Into<String>, message: impl Into<String>) -> Self {
         Self {
             code,
@@ -187,7 +187,7 @@ impl Finding {
         self
     }
 
-    /// The order of reports: worst first, then by place.
+    /// Returns the sort key of reports: worst first, then by place.
     pub(super) fn rank(&self) -> impl Ord + '_ {
         (
             self.code.class(),

@@ -1,5 +1,6 @@
-//! Files that git leaves out of the working copy, as in a sparse checkout. What is missing for that
-//! reason is not damage; it was not judged either, so that the verdict is not of the whole vault.
+//! Files that git leaves out of the working copy, as in a sparse checkout. A file that is missing
+//! for that reason is not damage. It was not checked either, so the verdict does not cover the
+//! whole vault.
 
 use super::finding::{Code, Finding};
 use crate::files::vault::Vault;
@@ -9,9 +10,9 @@ use crate::values::model::id::DocumentId;
 use crate::values::model::layout::AUDIT_DIR;
 use crate::values::text_util::count;
 
-/// Replaces the findings of missing files that git leaves out by one finding that says so. In a
-/// verification of the whole vault the record is incomplete also if no finding is about such a file:
-/// a change log may be one. Git is asked only if a file is missing, or if the checkout is sparse.
+/// Replaces the findings about files that git leaves out by one finding. A verification of the
+/// whole vault reports left-out files even without such findings, because a change log may be one
+/// of them. Git is asked only if a file is missing or the checkout is sparse.
 pub(super) fn explain(vault: &Vault, whole: bool, findings: &mut Vec<Finding>) {
     let mut codes = findings.iter().map(|finding| finding.code);
     let is_asked = codes.any(is_of_missing_file) || (whole && vault.history().is_sparse());
@@ -59,7 +60,7 @@ fn is_of_missing_file(code: Code) -> bool {
     )
 }
 
-/// Whether a finding is there only because git leaves a file out.
+/// Returns true if the only reason of a finding is a file that git leaves out.
 fn explains(gone: &Gone, finding: &Finding) -> bool {
     let id = finding.id.as_ref();
     let of_id = |is_gone: &dyn Fn(&DocumentId) -> bool| id.is_some_and(is_gone);
@@ -72,7 +73,7 @@ fn explains(gone: &Gone, finding: &Finding) -> bool {
         | Code::StagedMissing
         | Code::StagedRollback
         | Code::PolicyDrift => gone.has(&finding.path),
-        // The text of an earlier version is needed for it.
+        // An earlier version of the text is missing.
         Code::VersionUnreconstructable => of_id(&|id| gone.has_within(&id.history_dir())),
         // Lines of the change log name checkpoints.
         Code::AuditContradicts if id.is_none() => log(),

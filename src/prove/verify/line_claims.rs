@@ -1,5 +1,5 @@
-//! What lines of change logs say beside the versions and checkpoints that they name: the head that they
-//! were written at, the ids of an event, and what a pruning may delete (AUDIT-37).
+//! Checks claims in lines of change logs other than versions and checkpoints: the head at which
+//! they were written, the ids of an event, and the accesses that a pruning may delete (AUDIT-37).
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -12,42 +12,42 @@ use crate::values::model::timestamp::Timestamp;
 
 const DAY: i64 = 24 * 60 * 60 * 1000;
 
-/// The ids that each checkpoint set or removed, of those whose lines are compared.
+/// Ids that each checkpoint set or removed, if its lines are compared.
 pub(super) type Changed<'r> = HashMap<CheckpointNumber, Vec<&'r str>>;
 
-/// What the lines are compared with.
+/// Data that the lines are compared with.
 #[derive(Clone, Debug, Default)]
 pub struct Compared<'r> {
-    /// The ids of events.
+    /// Ids of events.
     pub changed: Changed<'r>,
-    /// The clock; `None` if times are not compared.
+    /// Time of the clock; `None` if times are not compared.
     pub now: Option<Timestamp>,
-    /// The fewest days for which a sealed configuration kept accesses.
+    /// Fewest days for which a sealed configuration kept accesses.
     pub retention: Option<u64>,
 }
 
-/// The lines as far as they were read.
+/// State of the lines read so far.
 #[derive(Debug)]
 pub(super) struct Told<'r> {
     hashes: &'r BTreeMap<CheckpointNumber, Digest>,
     with: Compared<'r>,
-    /// The event whose lines are being read.
+    /// Event whose lines are being read.
     event: Option<EventLines>,
-    /// The last line of each writer that has a head: its number and the head.
+    /// Last line of each writer that names a head: its number and the head.
     heads: HashMap<String, (u64, u64)>,
     wrong: Vec<Wrong>,
-    /// The first line of each writer that is later than the clock.
+    /// First line of each writer that is later than the clock.
     ahead: HashMap<String, Finding>,
 }
 
-/// The lines of one event.
+/// Lines of one event.
 #[derive(Debug)]
 struct EventLines {
     trace: String,
     at: String,
     number: CheckpointNumber,
     ids: Vec<String>,
-    /// Whether each line has as many ids as a line may have.
+    /// True if each line has the maximum number of ids.
     is_full: bool,
 }
 
@@ -55,13 +55,13 @@ struct EventLines {
 #[derive(Debug)]
 struct Wrong {
     at: String,
-    /// Whether a later line that declares that the log counts excuses it.
+    /// True if a later line that declares the log valid excuses it.
     may_be_replaced: bool,
     number: Option<CheckpointNumber>,
     message: String,
 }
 
-/// What is wrong with lines that record a pruning.
+/// Returns the findings about lines that record a pruning.
 pub(super) fn false_prunings(
     lines: &[Line],
     now: Option<Timestamp>,
@@ -83,7 +83,7 @@ impl<'r> Told<'r> {
         Self { hashes, with, event, heads, wrong, ahead }
     }
 
-    /// Whether a line is so far ahead of the clock that no honest writer wrote it.
+    /// Returns true if a line is so far ahead of the clock that no honest writer wrote it.
     pub(super) fn is_far_ahead(&self, line: &Line) -> bool {
         let at = line.at.parse::<Timestamp>().ok();
         at.zip(self.with.now).is_some_and(|(at, now)| at.is_far_ahead_of(now))
@@ -98,13 +98,13 @@ impl<'r> Told<'r> {
         }
     }
 
-    /// Ends the reading.
+    /// Ends the current event, and compares its ids.
     pub(super) fn end(&mut self) {
         let Some(event) = self.event.take() else { return };
         let Some(mut changed) = self.with.changed.get(&event.number).cloned() else { return };
         changed.sort_unstable();
         changed.dedup();
-        // A power cut may take the last lines of an event that has more ids than a line.
+        // A power cut may lose the last lines of an event with more ids than fit into one line.
         let is_cut = event.is_full && changed.len() > event.ids.len();
         let first = if is_cut { &changed[..event.ids.len()] } else { &changed };
         if event.ids.iter().map(String::as_str).ne(first.iter().copied()) {
@@ -151,12 +151,12 @@ impl<'r> Told<'r> {
         let head = line.request.head.as_ref();
         let trace = line.trace();
         match change {
-            // The log was another one before, and may be another one after.
+            // The log may be another one before and after such a line.
             Change::HeadTrust { .. } | Change::HeadForget { .. } | Change::ReplaceLog { .. } => {
                 self.heads.remove(&line.writer);
                 return;
             }
-            // One with such a head does not count (AUDIT-31).
+            // An acknowledgement with such a head is not valid (AUDIT-31).
             Change::Acknowledge { .. } => return,
             Change::Event { sealed, .. } => {
                 if !self.holds(sealed) {
@@ -164,7 +164,7 @@ impl<'r> Told<'r> {
                 }
                 let before = sealed.checkpoint.saturating_sub(1);
                 let is_before = match head {
-                    // A gap of the log is reported as that.
+                    // A gap in the log is reported as a gap.
                     Some(head) if !self.hashes.contains_key(&CheckpointNumber(before)) => {
                         head.checkpoint == before
                     }
@@ -204,17 +204,17 @@ impl<'r> Told<'r> {
         // A line that was added later has the head of its own event.
         let Some(head) = head.filter(|_| !change.is_recovered()) else { return };
         let last = self.heads.insert(line.writer.clone(), (line.seq, head.checkpoint));
-        // Lines in another order are reported as that.
+        // Lines in the wrong order are reported as such.
         let last = last.filter(|(seq, last)| *seq < line.seq && *last > head.checkpoint);
         if let Some((_, last)) = last {
             let number = head.checkpoint;
             let message =
-                format!("line {trace} has the head {number}, and the line before it {last}");
+                format!("line {trace} has the head {number}, but the line before it has {last}");
             self.wrong(line, Some(number), message, true);
         }
     }
 
-    /// A line dismisses a version that no line submits (REV-28).
+    /// Records that a line dismisses a version that no line submits (REV-28).
     pub(super) fn undismissed(&mut self, version: &VersionRef, (trace, at): &(String, String)) {
         let (id, version) = (version.id.escape_debug(), version.version);
         let message =
@@ -222,8 +222,8 @@ impl<'r> Told<'r> {
         self.wrong.push(Wrong { at: at.clone(), may_be_replaced: true, number: None, message });
     }
 
-    /// What a pruning may not say: a writer deletes no access before its retention ended, nor at a
-    /// time that has not come.
+    /// Checks a pruning. A writer must not delete accesses before their retention ended, nor record
+    /// a time in the future.
     fn pruning(&mut self, line: &Line, before: &str) {
         let (Ok(at), Ok(before)) = (line.at.parse::<Timestamp>(), before.parse::<Timestamp>())
         else {
@@ -231,7 +231,7 @@ impl<'r> Told<'r> {
         };
         let trace = line.trace();
         if let Some(now) = self.with.now.filter(|_| self.is_far_ahead(line)) {
-            let message = format!("line {trace} prunes accesses at {at}, the clock says {now}");
+            let message = format!("line {trace} prunes accesses at {at}, but the clock says {now}");
             self.wrong(line, None, message, false);
         }
         let days = self.with.retention.unwrap_or(0);
@@ -248,7 +248,7 @@ impl<'r> Told<'r> {
     fn note_ahead(&mut self, line: &Line) {
         if let Some(now) = self.with.now.filter(|_| self.is_far_ahead(line)) {
             let (trace, at) = (line.trace(), &line.at);
-            let message = format!("line {trace} is of {at}, the clock says {now}");
+            let message = format!("line {trace} is dated {at}, but the clock says {now}");
             let finding = || Finding::new(Code::TimestampFuture, AUDIT_DIR, message);
             self.ahead.entry(line.writer.clone()).or_insert_with(finding);
         }
@@ -259,8 +259,8 @@ impl<'r> Told<'r> {
         self.wrong.push(Wrong { at: line.at.clone(), may_be_replaced, number, message });
     }
 
-    /// What was found; `declared` gives the line that declares that the log counts as it is, if it is
-    /// not older than a time.
+    /// Returns the findings. `declared` returns the line that declares the log valid at or after
+    /// a time.
     pub(super) fn findings(self, declared: impl Fn(&str) -> Option<String>) -> Vec<Finding> {
         let wrong = self.wrong.into_iter().map(|wrong| {
             let by = declared(&wrong.at).filter(|_| wrong.may_be_replaced);

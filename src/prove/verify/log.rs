@@ -1,4 +1,4 @@
-//! The pass over the checkpoint log: form, numbers, times, and every hash from its maps.
+//! Checks the checkpoint log: form, numbers, times, and every hash from its maps.
 
 use crate::record::checkpoint::fault::Duplicate;
 use crate::values::model::number::{CheckpointNumber, Version};
@@ -27,45 +27,45 @@ use crate::values::model::id::DocumentId;
 use crate::values::model::layout;
 use crate::values::model::timestamp::Timestamp;
 
-/// What the log says, as far as it can be read.
+/// Content of the log, as far as it can be read.
 #[derive(Debug, Default)]
 pub(super) struct View {
     pub(super) records: HashMap<DocumentId, Record>,
     pub(super) head: PublishedSet,
     pub(super) head_number: CheckpointNumber,
-    /// The recorded hash of each checkpoint.
+    /// Recorded hash of each checkpoint.
     pub(super) hashes: BTreeMap<CheckpointNumber, Digest>,
-    /// Whether checkpoint 1 seals a governance file, which the reference implementation never does.
+    /// True if checkpoint 1 seals a governance file, which the reference implementation never does.
     pub(super) begun_by_ctx: bool,
-    /// Whether every entry was read, so that what it does not say is not there.
+    /// True if every entry was read, so that everything absent from the log is missing.
     pub(super) complete: bool,
     pub(super) form: Option<LogForm>,
-    /// The clock, to compare recorded times with.
+    /// Time of the clock, to compare with recorded times.
     pub(super) now: Option<Timestamp>,
-    /// The event that a writer began upon the end of this log and did not bring to an end: what it
-    /// recorded was never acknowledged.
+    /// Event that a writer began at the end of this log and did not complete. Its records were
+    /// never acknowledged.
     pub(super) interrupted: Option<EventKey>,
-    /// The same, if it is a step of a review of which not all entries are there: a power cut may
-    /// have taken their texts.
+    /// `interrupted`, if it is a step of a review with missing entries. A power cut may have taken
+    /// their texts.
     pub(super) undone: Option<EventKey>,
-    /// The lines of change logs that checkpoints bind, in the order of the checkpoints.
+    /// Lines of change logs that checkpoints bind, in the order of the checkpoints.
     pub(super) bindings: Vec<Binding>,
-    /// The staging chains that checkpoints bind.
+    /// Staging chains that checkpoints bind.
     pub(super) chains: BoundChains,
 }
 
 impl View {
-    /// The recorded hash of a checkpoint.
+    /// Returns the recorded hash of a checkpoint.
     pub(super) fn hash_of(&self, checkpoint: CheckpointNumber) -> Option<Digest> {
         self.hashes.get(&checkpoint).copied()
     }
 
-    /// The checkpoint of a hash.
+    /// Returns the checkpoint with a hash.
     pub(super) fn number_of(&self, hash: &Digest) -> Option<CheckpointNumber> {
         self.hashes.iter().find(|(_, found)| *found == hash).map(|(number, _)| *number)
     }
 
-    /// The last checkpoint, as others may know it.
+    /// Returns the head of the log.
     pub(super) fn end(&self) -> Head {
         let hashes = self.hash_of(CheckpointNumber::FIRST).zip(self.hash_of(self.head_number));
         let hashes = hashes.map(|(genesis, last)| Hashes { genesis, last });
@@ -73,8 +73,8 @@ impl View {
     }
 }
 
-/// Checks the log, and gathers what it says of each artifact. `files` are those of the vault, with
-/// its histories.
+/// Checks the log, and collects its records of each artifact. `files` are the files of the vault,
+/// with its histories.
 pub(super) fn check(log: &Log, now: Timestamp, files: &Files) -> (View, Gathered) {
     let mut pass = Pass {
         path: log.path(),
@@ -118,8 +118,8 @@ pub(super) fn check(log: &Log, now: Timestamp, files: &Files) -> (View, Gathered
     (pass.view, pass.findings)
 }
 
-/// The comparison of all entries that can be read. After an entry that could not be read the maps
-/// of a delta log are not known.
+/// Compares all entries that can be read. After an unreadable entry, the maps of a delta log
+/// are unknown.
 fn compared(log: &Log, files: &Files) -> Compared {
     let readable = log.entries.iter();
     let readable: Vec<&Checkpoint> = match log.form {
@@ -135,13 +135,13 @@ struct Pass<'h> {
     files: &'h Files,
     findings: Gathered,
     view: View,
-    /// The entry before: number, time, hash.
+    /// Number, time and hash of the previous entry.
     previous: Option<(CheckpointNumber, Timestamp, Digest)>,
-    /// Entries that could not be read since then.
+    /// Number of unreadable entries since the previous one.
     skipped: u64,
-    /// The highest version of each artifact so far.
+    /// Highest version of each artifact so far.
     highest: HashMap<DocumentId, Version>,
-    /// The line of the entry that is looked at, where it is known.
+    /// Line of the current entry, if it is known.
     line: Option<usize>,
 }
 
@@ -153,7 +153,7 @@ impl Pass<'_> {
 
     fn file(&mut self, log: &Log) {
         if log.diagnosis.duplicate == Some(Duplicate::Different) {
-            // What neither log says is not known to be missing.
+            // An artifact that is absent from both logs may still not be missing.
             self.view.complete = false;
             let message = format!("`{}` exists too", layout::DELTA_LOG);
             self.findings.push(Finding::new(Code::ForeignLog, layout::FULL_LOG, message));
@@ -163,7 +163,8 @@ impl Pass<'_> {
             self.findings.push(Finding::new(Code::LogRespelled, self.path, message).line(line));
         }
         if log.diagnosis.duplicate == Some(Duplicate::Same) {
-            let message = "it holds the same checkpoints as the log: a conversion was interrupted";
+            let message =
+                "it contains the same checkpoints as the log: a conversion was interrupted";
             self.findings.push(Finding::new(Code::Unfinished, path_of(log.form.other()), message));
         }
         if let Some(why) = &log.diagnosis.unreadable {
@@ -198,7 +199,8 @@ impl Pass<'_> {
         self.find(Code::TooLarge, number, why.to_string());
     }
 
-    /// `follows` is the hash that follows from what the entry records, where that is another one.
+    /// Checks an entry. `follows` is the hash computed from its record, if it differs from the
+    /// recorded one.
     fn entry(&mut self, checkpoint: &Checkpoint, form: LogForm, follows: Option<Digest>) {
         let number = checkpoint.number;
         self.order(checkpoint);
@@ -217,7 +219,7 @@ impl Pass<'_> {
         }
         checkpoint.apply(&mut self.view.head);
         self.trigger(checkpoint);
-        // The entry after one that could not be read follows an unknown entry.
+        // The entry after an unreadable one follows an unknown entry.
         if let Some(found) = follows.filter(|_| self.skipped == 0) {
             let message = "its hash does not follow from its fields and the checkpoint before";
             let finding = Finding::new(Code::CheckpointHashMismatch, self.path, message);
@@ -247,17 +249,18 @@ impl Pass<'_> {
         if let Some((before, at, _)) = self.previous
             && checkpoint.at < at
         {
-            let message = format!("it is of {}, checkpoint {before} of {at}", checkpoint.at);
+            let message =
+                format!("it is dated {}, but checkpoint {before} is dated {at}", checkpoint.at);
             self.find(Code::TimestampOrder, number, message);
         }
         if checkpoint.at > self.now {
-            let message = format!("it is of {}, the clock says {}", checkpoint.at, self.now);
+            let message = format!("it is dated {}, but the clock says {}", checkpoint.at, self.now);
             self.find(Code::TimestampFuture, number, message);
         }
     }
 
-    /// A line of a delta log records what changed and nothing else, so that one state has one
-    /// history of lines.
+    /// Checks that a line of a delta log records only changes, so that one state has one sequence
+    /// of lines.
     fn delta(&mut self, checkpoint: &Checkpoint) {
         let number = checkpoint.number;
         for id in &checkpoint.removed {
@@ -268,7 +271,7 @@ impl Pass<'_> {
         }
         for (id, mark) in &checkpoint.set {
             if self.view.head.get(id.as_str()) == Some(mark) {
-                let message = format!("it sets `{id}` to what it was");
+                let message = format!("it sets `{id}` without changing it");
                 self.find(Code::FieldMalformed, number, message);
             }
         }
@@ -301,7 +304,7 @@ impl Pass<'_> {
         self.view.records.entry(id.clone()).or_default().seals.push(seal);
     }
 
-    /// A bound chain whose entry in the maps changed.
+    /// Checks a bound chain whose entry in the maps changed.
     fn binding(
         &mut self,
         checkpoint: &Checkpoint,
@@ -312,9 +315,9 @@ impl Pass<'_> {
         let number = checkpoint.number;
         let before = self.view.head.bound().get(id).copied();
         let Some(mark) = mark else {
-            // The reference implementation drops from its events what it does not know.
+            // The reference implementation drops unknown entries from its events.
             if form == LogForm::Delta {
-                let message = format!("it removes `{id}`, and no writer of ctx does");
+                let message = format!("it removes `{id}`, but ctx never does");
                 self.find(Code::FieldMalformed, number, message);
             }
             if id.is_staging_chain() {
@@ -323,7 +326,7 @@ impl Pass<'_> {
             return;
         };
         if form == LogForm::Delta && before == Some(mark) {
-            let message = format!("it sets `{id}` to what it was");
+            let message = format!("it sets `{id}` without changing it");
             self.find(Code::FieldMalformed, number, message);
         }
         let Some((version, hash)) = mark.sealed() else {
@@ -366,7 +369,7 @@ impl Pass<'_> {
             ),
             false => (
                 Code::CheckpointTriggerUnknown,
-                "neither the log nor a history has the document that triggered it",
+                "neither the log nor a history contains the document that triggered it",
             ),
         };
         let finding = Finding::new(code, self.path, message);
@@ -374,8 +377,8 @@ impl Pass<'_> {
     }
 }
 
-/// The pass over a log that follows from the histories: what its checkpoints must be beyond their
-/// hashes, because `ctx` writes nothing else (`spec/checkpoint.md`, CKPT-3, 4, 6).
+/// Checks a log that must follow from the histories. Its checkpoints must satisfy further rules,
+/// because `ctx` writes nothing else (`spec/checkpoint.md`, CKPT-3, 4, 6).
 pub(super) fn check_strictly(log: &Log, rules: &Rules) -> Gathered {
     let path = log.path();
     let mut findings = Gathered::new(OF_VAULT);
@@ -387,7 +390,7 @@ pub(super) fn check_strictly(log: &Log, rules: &Rules) -> Gathered {
         let number = checkpoint.number;
         if rules.is_strict(number) {
             if let Some((earlier, at)) = before.filter(|(_, at)| checkpoint.at == *at) {
-                let message = format!("it is of {at}, as checkpoint {earlier} is");
+                let message = format!("it is dated {at}, like checkpoint {earlier}");
                 find(Code::TimestampOrder, number, message);
             }
             let changed = checkpoint.set.iter().map(|(id, _)| id).chain(&checkpoint.removed);

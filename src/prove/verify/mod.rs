@@ -1,10 +1,14 @@
-//! Recomputing everything that a vault claims (paper, sections 7.1 and 8.2; `spec/verify.md`).
+//! Recomputes everything that a vault claims (paper, sections 7.1 and 8.2; `spec/verify.md`).
 //!
-//! [`verify`] reads everything, gathers every finding, never stops at the first, and never
-//! repairs. The passes: the log by itself (`log`), what the sealed configuration demands of it
-//! (`rules`), each artifact with its history (`artifact`), the log's word on it (`sealed`) and its
-//! live file (`working`), in parallel, the change logs (`changes`), staged results (`staged`) and what is bound of them (`bound_chains`), steps of reviews (`review_steps`, `reviewed`), moves (`moved`), and what the vault holds beside them (`left_out`, `reformatted`). `line_claims` compares what lines say with the record, and `capped` bounds how many findings are kept. What is absent is a
-//! finding, never a skip. `anchor` compares the log with what is known of it from elsewhere.
+//! [`verify`] reads everything and collects every finding. It never stops at the first one, and
+//! never repairs. Missing data is a finding and is never skipped.
+//!
+//! `log` checks the log by itself, and `rules` what the sealed configuration demands of it.
+//! `artifact` checks each artifact with its history, in parallel: `sealed` its seals, and `working`
+//! its live file. `changes` checks the change logs, `staged` the staged results, and `bound_chains`
+//! their bound lines. `review_steps` and `reviewed` check the reviews, and `line_claims` other
+//! claims of lines. `moved`, `left_out` and `reformatted` explain findings, and `capped` limits
+//! their number. `anchor` compares the log with what is known from elsewhere.
 
 mod anchor;
 mod artifact;
@@ -63,97 +67,98 @@ use artifact::Checked;
 use capped::{Gathered, OF_VAULT};
 use rules::Rules;
 
-/// What is to be verified, and against what.
+/// Scope of a verification, and what the vault is compared with.
 #[derive(Debug)]
 pub struct Request {
-    /// The clock; only compared with recorded times, and kept with a trusted head.
+    /// Time of the clock. It is compared with recorded times, and stored with a trusted head.
     pub now: Timestamp,
-    /// Check the log and these artifacts only.
+    /// Checks only the log and these artifacts.
     pub only: Option<BTreeSet<DocumentId>>,
-    /// What is known of the log from elsewhere, beside the head that is trusted for it.
+    /// Anchors of the log from elsewhere, in addition to the trusted head.
     pub anchors: Vec<Anchor>,
 }
 
 impl Request {
-    /// Everything, against nothing but what is trusted.
+    /// Makes a request to verify everything, compared only with the trusted head.
     pub fn whole(now: Timestamp) -> Self {
         Self { now, only: None, anchors: Vec::new() }
     }
 }
 
 words! {
-    /// What may be said of a vault.
+    /// Result of a verification.
     pub enum Verdict {
-        /// Every hash was recomputed, and the log holds a checkpoint that is known from elsewhere.
+        /// Every hash was recomputed, and the log contains a checkpoint that is known
+        /// from elsewhere.
         IntactAnchored = "intact, anchored",
-        /// Every hash was recomputed. Nothing outside the vault says that the log's end is still
-        /// there, or that it was not replaced as a whole.
+        /// Every hash was recomputed. No data outside of the vault shows that the end of the log is
+        /// still there, or that the log was not replaced as a whole.
         IntactNotAnchored = "intact, not anchored",
-        /// There is nothing that could be intact.
+        /// Nothing was published.
         NothingPublished = "nothing published",
-        /// The record is whole; live files differ from it.
+        /// The record is intact; live files differ from it.
         WorkingCopyDiffers = "intact, working copy differs",
-        /// Nothing is wrong with what was checked; git leaves the rest of the record out of the working
-        /// copy.
+        /// The checked part is intact; git leaves the rest of the record out of the working copy.
         Incomplete = "incomplete, git leaves files out",
-        /// Something is recorded incompletely.
+        /// Some records are incomplete.
         Unsettled = "unsettled",
-        /// Something was altered or is gone.
+        /// Recorded data was altered or is missing.
         Damaged = "damaged",
     }
 }
 
 impl Verdict {
-    /// Whether the record is whole, whatever live files say.
+    /// Returns true if the record is intact, even if live files differ.
     pub fn is_whole(self) -> bool {
         !matches!(self, Self::Incomplete | Self::Unsettled | Self::Damaged)
     }
 }
 
 impl Report {
-    /// Whether a live file differs from what is published.
+    /// Returns true if a live file differs from its published version.
     pub fn has_edits(&self) -> bool {
         self.findings.iter().any(|finding| finding.code.class() == Class::WorkingCopy)
     }
 }
 
-/// The outcome of a verification.
+/// Report of a verification.
 #[derive(Debug)]
 pub struct Report {
-    /// Everything that was found, worst first.
+    /// Findings, worst first.
     pub findings: Vec<Finding>,
-    /// Findings of artifacts with very many of them, beyond those that are listed.
+    /// Number of findings beyond those that are listed, of artifacts with very many.
     pub omitted: u64,
-    /// What may be said.
+    /// Overall result.
     pub verdict: Verdict,
-    /// What the log was compared with, and holds. An anchor that it does not hold is a finding.
+    /// Anchors that the log contains. A missing anchor is a finding.
     pub anchors: Vec<AnchorResult>,
-    /// Why the trusted head could not be read or brought up to date.
+    /// Reason why the trusted head could not be read or updated.
     pub trust_error: Option<TrustError>,
-    /// Checkpoints read.
+    /// Number of checkpoints read.
     pub checkpoints: u64,
     /// Hash of the last checkpoint.
     pub head: Option<Digest>,
     /// Documents and governance files checked.
     pub ids: Vec<DocumentId>,
-    /// Versions recomputed.
+    /// Number of versions recomputed.
     pub versions: u64,
-    /// Versions with a note, which no hash covers.
+    /// Number of versions with a note, which no hash covers.
     pub unprotected_notes: u64,
-    /// Retirements whose author no hash covers: no map holds the hash of a retired version.
+    /// Number of retirements whose author no hash covers, because no map contains the hash of a
+    /// retired version.
     pub unprotected_retirements: u64,
-    /// Edited live files of published documents that say that they are drafts, and are no finding.
+    /// Number of edited live files of published documents that are drafts, which is not a finding.
     pub drafts: u64,
-    /// Entries of staging chains, with those whose content is gone.
+    /// Number of entries of staging chains, including those whose content is gone.
     pub staged_results: usize,
-    /// Whether the reference implementation wrote the whole log (CKPT-40).
+    /// True if the reference implementation wrote the whole log (CKPT-40).
     pub is_foreign: bool,
 }
 
-/// Recomputes everything, or what is asked for. A head that is found whole is trusted.
+/// Verifies the vault, or the requested part. If the vault is intact, its head becomes trusted.
 ///
 /// # Errors
-/// The log file exists but could not be opened; what is wrong inside is a finding.
+/// Fails if the log file exists but cannot be opened. Faults inside are findings.
 pub fn verify(vault: &Vault, request: &Request) -> Result<Report, FileError> {
     let before = vault.log_stamp();
     let report = recompute(vault, request, None)?;
@@ -162,9 +167,9 @@ pub fn verify(vault: &Vault, request: &Request) -> Result<Report, FileError> {
     if is_settled && !report.has_edits() {
         return Ok(report);
     }
-    // Beside a writer at work one sees the half of its event: that is looked at again without one. A
-    // writer who was at work before the first look, and is not any more, may have added the line of
-    // its event since, which the log does not show.
+    // A concurrent writer shows half of its event, so the vault is checked again without one. A
+    // writer that has finished since may have added the line of its event meanwhile, which the log
+    // does not show.
     let held_off = vault.hold_off_writers();
     let lacks_line = has(Code::AuditMissing) || has(Code::Interrupted);
     match held_off.was_busy || lacks_line || vault.log_stamp() != before {
@@ -173,10 +178,10 @@ pub fn verify(vault: &Vault, request: &Request) -> Result<Report, FileError> {
     }
 }
 
-/// Recomputes everything as if the vault had this log. Writes nothing, takes no lock.
+/// Verifies the vault as if it had this log. Writes nothing, and does not take a lock.
 ///
 /// # Errors
-/// As [`verify`].
+/// Fails like [`verify`].
 pub(crate) fn verify_as(vault: &Vault, request: &Request, log: Log) -> Result<Report, FileError> {
     recompute(vault, request, Some(log))
 }
@@ -184,9 +189,9 @@ pub(crate) fn verify_as(vault: &Vault, request: &Request, log: Log) -> Result<Re
 fn recompute(vault: &Vault, request: &Request, supposed: Option<Log>) -> Result<Report, FileError> {
     let now = request.now;
     let whole = request.only.is_none();
-    // What is trusted for a log is never ahead of one that is read later.
+    // A trusted head is never ahead of a log that is read later.
     let (heads, intents) = (trusted_head::trusted_heads(vault), trusted_head::intents(vault));
-    // The log is read on one core; the others look through the folders meanwhile.
+    // The log is read on one core. The others list the folders meanwhile.
     let survey = || if whole { vault.survey() } else { Survey::default() };
     let is_supposed = supposed.is_some();
     let (seen, survey) = rayon::join(|| look_at_log(vault, supposed, now), survey);
@@ -208,8 +213,8 @@ fn recompute(vault: &Vault, request: &Request, supposed: Option<Log>) -> Result<
     let compared = anchors(request, &heads).into_iter().map(|anchor| anchor.check(&view, path));
     let (held, lost): (Vec<_>, Vec<_>) = compared.partition(Result::is_ok);
     findings.extend(lost.into_iter().filter_map(Result::err));
-    // A branch of which nothing is trusted is anchored to no other trusted head while another one
-    // is ahead.
+    // A branch without a trusted head cannot be anchored by the head of another branch while a
+    // third one is ahead.
     let is_known = heads.here.is_some() || other.is_none();
     let is_sure =
         |held: &AnchorResult| is_known || !matches!(held.source, AnchorSource::Trusted { .. });
@@ -260,8 +265,8 @@ fn recompute(vault: &Vault, request: &Request, supposed: Option<Log>) -> Result<
     let names = Names(whole.then_some(&survey.histories));
     let moves = Moves::default();
     let known = Known { view: &view, rules: &rules, steps: &steps, moves: &moves };
-    // With an index, derived files are made on one core from what it holds. Without one every text
-    // is read for them, which is worth it only if the record is whole.
+    // With an index, derived files are computed from it on one core. Without one, they need every
+    // text, which is worthwhile only if the record is intact.
     let is_compared = whole && !is_supposed;
     let is_cheap = is_compared && vault.cache().is_some_and(Index::lies_in);
     let (checked, early) = rayon::join(
@@ -285,7 +290,7 @@ fn recompute(vault: &Vault, request: &Request, supposed: Option<Log>) -> Result<
         };
         findings.push(Finding::new(Code::CheckpointLogMissing, layout::DELTA_LOG, message));
     }
-    // What a log says that was not read whole is not known to be missing.
+    // If the log was not read completely, absent artifacts may not be missing.
     let is_sealed = published || view.head_number > CheckpointNumber::NONE;
     if view.complete || !is_sealed {
         findings.extend(working::planted(vault, &documents, &view, rules.frontmatter));
@@ -326,8 +331,9 @@ fn recompute(vault: &Vault, request: &Request, supposed: Option<Log>) -> Result<
     Ok(report)
 }
 
-/// Notes which live files the command did not update that was interrupted after it committed the last
-/// checkpoint: the next writer does (TXN-24). Only the intent record shows that it was interrupted.
+/// Turns findings about live files into notes if a command was interrupted after it committed the
+/// last checkpoint and before it updated them. The next writer updates them (TXN-24). Only the
+/// intent record shows the interruption.
 fn explain_lives(vault: &Vault, log: Option<&Log>, view: &log::View, findings: &mut [Finding]) {
     let mut found: Vec<&mut Finding> =
         findings.iter_mut().filter(|found| found.code.class() == Class::WorkingCopy).collect();
@@ -350,7 +356,7 @@ fn explain_lives(vault: &Vault, log: Option<&Log>, view: &log::View, findings: &
     }
 }
 
-/// Makes notes of what the reference implementation does to a log (CKPT-40).
+/// Turns findings into notes if the reference implementation causes them (CKPT-40).
 fn excused(findings: &mut [Finding], foreign: &Foreign) {
     for finding in findings {
         let (Some(id), Some(checkpoint)) = (&finding.id, finding.checkpoint) else { continue };
@@ -368,28 +374,29 @@ fn excused(findings: &mut [Finding], foreign: &Foreign) {
     }
 }
 
-/// The events of a vault that no change log has, and who may acknowledge that (AUDIT-31).
+/// Returns the events of a vault that no change log records, and who may acknowledge
+/// that (AUDIT-31).
 ///
 /// # Errors
-/// The log or a change log cannot be read.
+/// Fails if the log or a change log cannot be read.
 pub fn unrecorded(vault: &Vault, now: Timestamp) -> Result<Unrecorded, FileError> {
     let (_, view, _) = look_at_log(vault, None, now)?;
     let (rules, _) = Rules::of(vault, &view);
     changes::unrecorded(vault, &view, &rules).map_err(FileError::io("read", layout::AUDIT_DIR))
 }
 
-/// What the change logs of a vault lack of the lines that its checkpoints bind (AUDIT-26).
+/// Reports lines that the checkpoints of a vault bind and its change logs lack (AUDIT-26).
 ///
 /// # Errors
-/// A change log cannot be read.
+/// Fails if a change log cannot be read.
 pub fn bound_lines(vault: &Vault, chronicle: &Chronicle<'_>) -> io::Result<Vec<Finding>> {
     changes::bound(vault, chronicle)
 }
 
-/// The lines of the change logs that record a pruning which no writer makes (AUDIT-37).
+/// Reports lines of the change logs that record a pruning which ctx never makes (AUDIT-37).
 ///
 /// # Errors
-/// The log or a change log cannot be read.
+/// Fails if the log or a change log cannot be read.
 pub fn false_prunings(vault: &Vault, now: Timestamp) -> Result<Vec<Finding>, FileError> {
     let unreadable = FileError::io("read", layout::AUDIT_DIR);
     let mut lines = Vec::new();
@@ -404,7 +411,7 @@ pub fn false_prunings(vault: &Vault, now: Timestamp) -> Result<Vec<Finding>, Fil
     Ok(line_claims::false_prunings(&lines, view.now, rules.retention))
 }
 
-/// The log with what it says, and what is wrong with it.
+/// Returns the log with its content and its findings.
 fn look_at_log(
     vault: &Vault,
     supposed: Option<Log>,
@@ -425,7 +432,7 @@ fn look_at_log(
     Ok((log, view, findings))
 }
 
-/// The log, or what is to be reported instead of it.
+/// Returns the log, or the findings to report instead.
 fn read_log(vault: &Vault) -> Result<(Option<Log>, Vec<Finding>), FileError> {
     let instead = |code, why: &FileError| {
         let finding = Finding::new(code, path_of(why), why.to_string());
@@ -441,14 +448,14 @@ fn read_log(vault: &Vault) -> Result<(Option<Log>, Vec<Finding>), FileError> {
     }
 }
 
-/// The anchors of a request and what is trusted, as far as it says anything.
+/// Returns the anchors of a request and the trusted head, unless it is empty.
 fn anchors(request: &Request, heads: &TrustedHeads) -> Vec<Anchor> {
     let known = heads.binding().filter(|trusted| trusted.head.checkpoint > CheckpointNumber::NONE);
     request.anchors.iter().cloned().chain(known.map(Anchor::remembered)).collect()
 }
 
-/// What is trusted for the same place with another branch checked out says nothing of this log, but
-/// a reader that relies on what is trusted here should know of it.
+/// Reports a trusted head of another branch at this place. It does not bind this log, but a reader
+/// that relies on trusted heads should know about it.
 fn elsewhere(heads: &TrustedHeads, view: &log::View, path: &str) -> Option<Finding> {
     let is_held = |head: &Head| head.is_held(view.head_number, |n| view.hash_of(n)).is_ok();
     let other = heads.elsewhere(is_held)?;
@@ -457,14 +464,14 @@ fn elsewhere(heads: &TrustedHeads, view: &log::View, path: &str) -> Option<Findi
     Some(Finding::new(Code::HeadElsewhere, path, message).checkpoint(other.head.checkpoint))
 }
 
-/// Every artifact that the log or a history names.
+/// Returns every artifact that the log or a history names.
 fn everything(view: &log::View, histories: &[Folder]) -> (BTreeSet<DocumentId>, Vec<Finding>) {
     let mut ids: BTreeSet<DocumentId> = view.records.keys().cloned().collect();
     let mut findings = Vec::new();
     for dir in histories.iter().map(|folder| &folder.path) {
         match DocumentId::of_history_dir(dir) {
             Ok(id) => {
-                // Of an id in the log this has been said already.
+                // The log already reported this id.
                 if let Some(why) = id.unfit().filter(|_| !ids.contains(&id)) {
                     findings.push(Finding::new(Code::IdCollision, dir, why.to_string()).id(&id));
                 }
@@ -477,7 +484,7 @@ fn everything(view: &log::View, histories: &[Folder]) -> (BTreeSet<DocumentId>, 
     (ids, findings)
 }
 
-/// The files in the folders of histories; none where they were not walked.
+/// Files in the folders of histories; `None` if these were not listed.
 struct Names<'s>(Option<&'s Vec<Folder>>);
 
 impl Names<'_> {
@@ -488,25 +495,25 @@ impl Names<'_> {
     }
 }
 
-/// So many artifacts are checked before their findings are put together.
+/// Number of artifacts that are checked before their findings are merged.
 const PIECE: usize = 16_384;
 
-/// What is known of all artifacts before each is looked at.
+/// Shared knowledge about all artifacts before each is checked.
 #[derive(Clone, Copy)]
 struct Known<'k> {
-    /// What the log says.
+    /// Content of the log.
     view: &'k log::View,
     rules: &'k Rules,
-    /// What change logs say of steps.
+    /// Steps that change logs name.
     steps: &'k Steps,
-    /// What moves made of their sources, as far as it was read.
+    /// Published results of moves, cached as they are read.
     moves: &'k Moves,
 }
 
 /// Checks artifacts, each by itself.
 ///
 /// # Errors
-/// Nothing waits for it any more: what was checked so far says nothing of the vault.
+/// Fails if the verification was cancelled, because a partial result is not meaningful.
 fn artifacts(
     vault: &Vault,
     ids: &[DocumentId],
@@ -524,7 +531,7 @@ fn artifacts(
         checked
     };
     let mut all = Checked::new(OF_VAULT);
-    // In pieces, so that the findings of a vault full of faults are not all in memory at once.
+    // Chunks keep the findings of a vault with very many faults from being in memory at once.
     for ids in ids.chunks(PIECE) {
         let checked: Vec<Checked> = ids.par_iter().map(check).collect();
         checked.into_iter().for_each(|checked| all.take(checked));
@@ -545,8 +552,8 @@ fn path_of(why: &FileError) -> String {
     }
 }
 
-/// `is_sealed` says whether the vault has a checkpoint or a published version, and `published`
-/// whether what was looked at has one.
+/// Returns the overall result. `is_sealed` is true if the vault has a checkpoint or a published
+/// version, and `published` if the checked part has one.
 fn verdict(report: &Report, is_sealed: bool, published: bool) -> Verdict {
     let has = |class| report.findings.iter().any(|f| f.code.class() == class);
     if has(Class::Damage) {
@@ -568,7 +575,7 @@ fn verdict(report: &Report, is_sealed: bool, published: bool) -> Verdict {
     }
 }
 
-/// Ids that some file system or reader takes for one.
+/// Reports ids that some file system or reader does not distinguish.
 fn collisions(ids: &BTreeSet<DocumentId>) -> Vec<Finding> {
     let mut folded: BTreeMap<String, Vec<&DocumentId>> = BTreeMap::new();
     for id in ids {

@@ -1,5 +1,5 @@
-//! Folders that were moved with their histories, as `git mv` of a folder does: the record is not where
-//! the log says, and the finding names where it is.
+//! Explains missing histories of folders that were moved with their histories, for example by `git
+//! mv`. The finding then names the new place.
 
 use std::collections::HashMap;
 
@@ -9,8 +9,9 @@ use crate::files::vault::Vault;
 use crate::record::checkpoint::moved::MissingHistories;
 use crate::values::model::id::DocumentId;
 
-/// Adds to each missing history of a document where the history of its last sealed version is, if a
-/// history that no checkpoint seals has it. Histories are read only if one is missing.
+/// Adds to each missing history of a document the new place of the history of its last
+/// sealed version, if an unsealed history contains that version. Histories are read only if
+/// one is missing.
 pub(super) fn explain(vault: &Vault, view: &View, findings: &mut [Finding]) {
     if !findings.iter().any(|found| found.code == Code::HistoryMissing) {
         return;

@@ -1,6 +1,7 @@
-//! Whether a formatter explains a stored text that lost its hash: the diffs of the history still
-//! apply to it if white space, or everything that formatters exchange, is ignored. That proves nothing about lines that no diff touches, so
-//! the finding stays damage and only its message changes (`spec/verify.md`, VER-38).
+//! Explains stored texts without their recorded hash by a formatter: the diffs of the history still
+//! apply if white space, or everything that formatters exchange, is ignored. That proves nothing
+//! about lines that no diff touches, so the finding stays damage and only its message changes
+//! (`spec/verify.md`, VER-38).
 
 use std::collections::BTreeSet;
 
@@ -15,11 +16,11 @@ use crate::values::model::number::Version;
 /// Maximum number of bytes that are compared in one history.
 const MOST: usize = 64 << 20;
 
-/// Whether a character is ignored.
+/// Returns true for a character that is ignored.
 pub(crate) type Ignored = fn(char) -> bool;
 
-/// What formatters exchange, with its name: most change white space only, and prettier also quotes,
-/// list markers, emphasis and the lines of tables.
+/// Characters that formatters exchange, with their name. Most formatters change white space only;
+/// prettier also changes quotes, list markers, emphasis and the lines of tables.
 pub(crate) const KINDS: [(Ignored, &str); 2] = [
     (char::is_whitespace, "white space"),
     (
@@ -27,12 +28,11 @@ pub(crate) const KINDS: [(Ignored, &str); 2] = [
         "white space, quotes and signs of Markdown",
     ),
 ];
-/// The programs that exchange it.
+/// Programs that exchange these characters.
 pub(crate) const FORMATTER: &str =
     "a formatter such as prettier, markdownlint or a hook of pre-commit";
 
-/// Returns the versions, of those whose stored text or diff lost its hash, that fit their history if
-/// some characters are ignored.
+/// Returns the altered versions that match their history if some characters are ignored.
 pub(super) fn respaced(
     (files, id): (&Files, &DocumentId),
     history: &History,
@@ -78,10 +78,10 @@ pub(super) fn respaced(
     found
 }
 
-/// The versions from one full text on.
+/// Consecutive versions from one full text on.
 #[derive(Default)]
 struct Run {
-    /// The text without what is ignored; `None` if a diff did not apply.
+    /// Text without ignored characters; `None` if a diff did not apply.
     text: Option<String>,
     altered: Vec<Version>,
     /// Number of diffs that applied after the first altered version.
@@ -89,7 +89,7 @@ struct Run {
 }
 
 impl Run {
-    /// The altered versions, if a later diff confirms them.
+    /// Returns the altered versions, if a later diff confirms them.
     fn fitting(self) -> Vec<Version> {
         if self.confirmed > 0 && self.text.is_some() { self.altered } else { Vec::new() }
     }
@@ -104,8 +104,8 @@ fn stored(files: &Files, id: &DocumentId, entry: &Entry) -> Option<String> {
     Some(normalise(std::str::from_utf8(&bytes).ok()?).into_owned())
 }
 
-/// Whether another spelling has the hash: with another end, or, of a diff, with the blank that begins
-/// each empty line of its context. A hash proves that nothing else differs.
+/// Returns true if another spelling of the text has the hash: another end, or, in a diff, the blank
+/// at the start of each empty context line. A hash proves that nothing else differs.
 fn is_spelled_with(text: &str, hash: &Digest) -> bool {
     let ended = text.trim_end_matches('\n');
     let blank = |text: &str| {
@@ -121,8 +121,8 @@ fn is_spelled_with(text: &str, hash: &Digest) -> bool {
     endings.iter().any(|text| Digest::of(text.as_bytes()) == *hash)
 }
 
-/// Whether the live file has the text of the hash, and differs from this text in ignored characters
-/// only.
+/// Returns true if the live file has the hash, and differs from this text only in
+/// ignored characters.
 fn is_respaced_live(
     files: &Files,
     id: &DocumentId,
@@ -137,12 +137,12 @@ fn is_respaced_live(
     })
 }
 
-/// The characters of a text that are not ignored.
+/// Returns the characters of a text that are not ignored.
 pub(crate) fn solid(text: &str, ignored: Ignored) -> String {
     text.chars().filter(|c| !ignored(*c)).collect()
 }
 
-/// Applies a diff to the characters of a text that are not ignored; `None` if it does not fit.
+/// Applies a diff to the characters of a text that are not ignored; `None` if it does not apply.
 fn applied(old: &str, diff: &str, ignored: Ignored) -> Option<String> {
     let solid = |text: &str| solid(text, ignored);
     let (mut out, mut rest) = (String::with_capacity(old.len()), old);

@@ -1,11 +1,11 @@
-//! The causes of each finding, by accident and by intent, and its remedy: the text of `help CODE`,
-//! and of the rules of a SARIF report.
+//! Causes and remedies of each finding: the text of `help CODE`, and of the rules of a
+//! SARIF report.
 
 use super::finding::Code;
 use crate::values::model::hint::{Call, Hint, Verb};
 
 impl Code {
-    /// How the finding comes about.
+    /// Returns the possible causes of the finding, by accident and by intent.
     pub fn cause(self) -> &'static str {
         match self {
             Self::ContentHashMismatch => {
@@ -42,7 +42,7 @@ impl Code {
                 "The log was deleted, or an incomplete copy was made, as when `.gitignore` hides `*.jsonl` or `*.yaml`."
             }
             Self::CheckpointLogUnreadable => {
-                "A line of the log was edited, a merge left conflict markers, or a line is not spelled in its one form."
+                "A line of the log was edited, a merge left conflict markers, or a line is not in canonical form."
             }
             Self::CheckpointHashMismatch => {
                 "Time, trigger, maps or hash of a checkpoint were edited, or the checkpoint before it was replaced."
@@ -83,7 +83,7 @@ impl Code {
                 "The vault was reset to an older state, or an attacker wants to hide who published what."
             }
             Self::ApprovalMissing => {
-                "A version was published past the review: by a program that knows no governed vaults, by hand with consistent hashes, or a part of a change was published without the others."
+                "A version was published past the review: by a program that does not support governed vaults, by hand with consistent hashes, or a part of a change was published without the others."
             }
             Self::ApprovalSelf => {
                 "An author approved their own text, with hashes written by another program than ctx, or under another spelling of their name."
@@ -133,10 +133,10 @@ impl Code {
                 "The branch was not merged into this one, or was deleted; or an attacker who can write to `.git` wants to hide what was read or changed there."
             }
             Self::AuditAcknowledged => {
-                "The writer of the event could not add its line any more, and another user declared that."
+                "The writer of the event could no longer add its line, and another user declared that."
             }
             Self::AuditReplaced => {
-                "A log was reset or replaced on purpose, and a user declared with `head trust` that it counts."
+                "A log was reset or replaced on purpose, and a user declared with `head trust` that it is valid."
             }
             Self::PublishedUnsealed => {
                 "A publication was interrupted before its checkpoint, the log lost a checkpoint, or an attacker wrote a version without one."
@@ -220,7 +220,7 @@ impl Code {
         }
     }
 
-    /// What to do about it.
+    /// Returns what the user should do about the finding.
     pub fn remedy(self) -> Hint {
         match self {
             Self::CheckpointLogUnreadable
@@ -245,7 +245,7 @@ impl Code {
             | Self::ApprovalSelf
             | Self::ApprovalUnauthorised
             | Self::ApprovalAltered => Hint::calls(
-                "Find out who wrote it: {} shows the versions. Restore the checkpoint log, the histories and `.context/audit` together from git or a backup in which the finding is absent. Until then {} takes the document out of what agents read.",
+                "Find out who wrote it: {} shows the versions. Restore the checkpoint log, the histories and `.context/audit` together from git or a backup in which the finding is absent. Until then, {} hides the document from agents.",
                 [
                     Call::new(Verb::History).word("ID"),
                     Call::new(Verb::Retire).word("ID").word("--emergency").word("--reason").word("TEXT"),
@@ -259,17 +259,17 @@ impl Code {
             | Self::StagedChainMismatch
             | Self::StagedContentMismatch
             | Self::StagedMissing => {
-                "Restore `.context/staging` from git or from a backup in which the finding is absent. Until then the entries are no evidence.".into()
+                "Restore `.context/staging` from git or from a backup in which the finding is absent. Until then the entries are not evidence.".into()
             }
             Self::StagedContradicts | Self::StagedUnauthorised => {
-                "Find out with `git log -p .context/staging` who wrote the line; it does not count, and the entry is as it was before. Restore `.context/staging` from git or from a backup in which the finding is absent, and the content with it if it went.".into()
+                "Find out with `git log -p .context/staging` who wrote the line; it is not valid, and the entry stays as it was. Restore `.context/staging` from git or from a backup in which the finding is absent, and the content with it if it went.".into()
             }
-            Self::StagedUnproved => "Ask the principal. The line counts, but no content is removed for it: a reviewer who agrees with the end of an entry erases it. Remove `promoted_from` from a document that was not made by a promotion.".into(),
+            Self::StagedUnproved => "Ask the principal. The line is valid, but no content is removed because of it: a reviewer who agrees erases the entry. Remove `promoted_from` from a document that was not made by a promotion.".into(),
             Self::StagedRollback => Hint::call(
                 "Restore `.context/staging` from git or a backup. If the vault was reset on purpose, run {}: it is recorded, too. A line that a checkpoint binds cannot be given up.",
                 Verb::HeadTrust,
             ),
-            Self::StagedTorn => "The next result of the same source and user removes it; nothing else is to be done.".into(),
+            Self::StagedTorn => "The next result of the same source and user removes it; nothing else is needed.".into(),
             Self::StagedUnclaimed => {
                 Hint::call("{} removes it.", Call::new(Verb::StageGc).word("--unclaimed"))
             }
@@ -300,7 +300,7 @@ impl Code {
                 "Grant yourself permission to read it, and run the command again.".into()
             }
             Self::ForeignRecord | Self::VersionForgotten => Hint::call(
-                "{} lists all of it, and takes the log over as it is: from then on the same is damage.",
+                "{} lists all of it. After the log is adopted, the same is damage.",
                 Call::new(Verb::CheckpointAdopt).word("--dry-run"),
             ),
             Self::DerivedDiffers => Hint::call(
@@ -359,9 +359,9 @@ impl Code {
                 "Check the file; {} publishes it.",
                 Call::new(Verb::Publish).word("--changed"),
             ),
-            Self::AuditTorn => "The next writing command of the same user removes it; nothing else is to be done.".into(),
+            Self::AuditTorn => "The next writing command of the same user removes it; nothing else is needed.".into(),
             Self::AuditElsewhere => Hint::call(
-                "If the branch is to be merged, nothing. If its lines were lost, restore the file from git or a backup; if they were given up with the branch, {} takes files that are gone off the list.",
+                "If the branch is to be merged, nothing. If its lines were lost, restore the file from git or a backup; if they were given up with the branch, {} removes missing files from the list.",
                 Verb::HeadTrust,
             ),
             Self::VersionUnpublished

@@ -1,5 +1,5 @@
-//! What change logs say of the steps of reviews: each names versions, and the histories must have
-//! them (AUDIT-22). No map seals a step that awaits a decision, so that nothing else would miss it.
+//! Steps of reviews that lines of change logs name: the histories must contain these versions
+//! (AUDIT-22). No map seals a pending step, so nothing else would detect its loss.
 
 use std::collections::BTreeMap;
 
@@ -12,27 +12,27 @@ use crate::values::model::id::DocumentId;
 use crate::values::model::layout::AUDIT_DIR;
 use crate::values::model::number::Version;
 
-/// The versions that lines of change logs name, by artifact.
+/// Versions that lines of change logs name, by artifact.
 #[derive(Debug, Default)]
 pub struct Steps {
     named: BTreeMap<String, Vec<Named>>,
-    /// Whether there are lines.
+    /// True if at least one line was read.
     is_begun: bool,
-    /// When the log was declared to count as it is, and by which line.
+    /// Times at which the log was declared to be valid, each with the line.
     declared: Vec<(String, String)>,
 }
 
-/// The kind of version that a line of a change log names (AUDIT-37).
+/// Kind of version that a line of a change log names (AUDIT-37).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NamedKind {
     /// A step of a review.
     Step(StepKind),
-    /// A retirement in an emergency.
+    /// An emergency retirement.
     Emergency,
 }
 
 impl NamedKind {
-    /// What the versions of a line are, by what the line says it is.
+    /// Returns the kind of the versions that a change names.
     fn by(change: &Change) -> Self {
         Self::Step(match change {
             Change::ApproveInPart(_) => StepKind::ApprovedInPart,
@@ -44,7 +44,7 @@ impl NamedKind {
         })
     }
 
-    /// Its word.
+    /// Returns the word of the kind in messages.
     fn as_str(self) -> &'static str {
         match self {
             Self::Step(kind) => kind.as_str(),
@@ -56,34 +56,34 @@ impl NamedKind {
 /// A version that a line names.
 #[derive(Debug)]
 struct Named {
-    /// The kind of step that the line says it is.
+    /// Kind of step that the line claims.
     said: NamedKind,
     version: Version,
     chain_hash: String,
     trace: String,
     at: String,
-    /// The later line that declares that the log counts as it is.
+    /// Later line that declares the log valid.
     replaced: Option<String>,
 }
 
 impl Steps {
-    /// Takes that there is a line, whatever it says.
+    /// Records that a line exists, whatever it contains.
     pub(super) fn begin(&mut self) {
         self.is_begun = true;
     }
 
-    /// Whether changes are recorded, so that each step has a line.
+    /// Returns true if changes are recorded, so that each step must have a line.
     pub(super) fn is_begun(&self) -> bool {
         self.is_begun
     }
 
-    /// Whether a line names a version, with this chain hash.
+    /// Returns true if a line names a version with this chain hash.
     pub(super) fn names(&self, id: &DocumentId, version: Version, chain_hash: &Digest) -> bool {
         let mut named = self.named.get(id.as_str()).into_iter().flatten();
         named.any(|one| one.version == version && one.chain_hash == chain_hash.to_string())
     }
 
-    /// Takes the versions that a line names.
+    /// Records the versions that a line names.
     pub(super) fn take(&mut self, line: &Line, change: &Change) {
         for version in change.versions() {
             self.named.entry(version.id.clone()).or_default().push(Named {
@@ -97,7 +97,7 @@ impl Steps {
         }
     }
 
-    /// Takes when, and by which line, the log was declared to count as it is.
+    /// Records the times at which the log was declared to be valid, each with the line.
     pub(super) fn excuse(&mut self, declared: Vec<(String, String)>) {
         self.declared = declared;
         for named in self.named.values_mut().flatten() {
@@ -105,18 +105,18 @@ impl Steps {
         }
     }
 
-    /// Returns true if nothing would show that the log was replaced after a time: changes are recorded,
-    /// and no line declares that the log counts as it is.
+    /// Returns true if nothing would show that the log was replaced after a time: changes are
+    /// recorded, and no line declares the log valid after that time.
     pub(super) fn bind_at(&self, at: &str) -> bool {
         self.is_begun && excuse(&self.declared, at).is_none()
     }
 
-    /// The line that declares that the log counts as it is, if it is not older than a time.
+    /// Returns the line that declares the log valid at or after a time.
     pub(super) fn declared_at(&self, at: &str) -> Option<&str> {
         excuse(&self.declared, at)
     }
 
-    /// Whether a line `submit` names a version.
+    /// Returns true if a line `submit` names a version.
     pub(super) fn submit(&self, version: &VersionRef) -> bool {
         let mut named = self.named.get(&version.id).into_iter().flatten();
         named.any(|one| {
@@ -126,8 +126,8 @@ impl Steps {
         })
     }
 
-    /// The versions of an artifact that are not what lines say they are; `None` from `kind` if that is
-    /// not known.
+    /// Reports the versions of an artifact that are not of the kind that lines claim. `kind`
+    /// returns `None` for an unknown version.
     pub fn mistaken(
         &self,
         id: &DocumentId,
@@ -142,7 +142,7 @@ impl Steps {
         found.collect()
     }
 
-    /// The artifacts that lines name, and what is to be found of names that are no ids.
+    /// Returns the artifacts that lines name, and the findings about names that are not ids.
     pub fn ids(&self) -> (Vec<DocumentId>, Vec<Finding>) {
         let (mut ids, mut findings) = (Vec::new(), Vec::new());
         for (name, named) in &self.named {
@@ -154,12 +154,13 @@ impl Steps {
         (ids, findings)
     }
 
-    /// The versions of an artifact that lines name and its history lacks, or has otherwise.
+    /// Reports the versions of an artifact that lines name and its history lacks or records with
+    /// another hash.
     pub(super) fn contradicted(&self, id: &DocumentId, history: Option<&History>) -> Vec<Finding> {
         self.contradictions(id, |version| Some(history?.entry(version)?.chain_hash))
     }
 
-    /// The same, of a history with these chain hashes.
+    /// Reports such versions, given the chain hashes of the history.
     pub fn contradictions(
         &self,
         id: &DocumentId,
@@ -175,9 +176,9 @@ impl Steps {
     }
 }
 
-/// The line that declares that the log counts as it is, if it is not older than a time.
+/// Returns the line that declares the log valid at or after a time.
 fn excuse<'d>(declared: &'d [(String, String)], at: &str) -> Option<&'d str> {
-    // Times are written in one form, so that they compare as texts.
+    // Times are written in one form, so they compare as texts.
     declared.iter().find(|(when, _)| when.as_str() >= at).map(|(_, by)| by.as_str())
 }
 

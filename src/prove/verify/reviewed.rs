@@ -1,5 +1,5 @@
-//! The reviews of a governed vault, from the histories alone: every version that was published or
-//! retired was approved as the rules in force before it ask (`spec/verify.md`, section 9).
+//! Checks the reviews of a governed vault from the histories alone: every version that was
+//! published or retired was approved by the rules in force before it (`spec/verify.md`, section 9).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,12 +14,12 @@ use crate::values::model::id::DocumentId;
 use crate::values::model::number::{CheckpointNumber, Version};
 use crate::values::model::timestamp::Timestamp;
 
-/// The reviews of one history, as far as it was read.
+/// State of the reviews of one history.
 pub(super) struct Reviews {
     pub(super) approvals: Approvals,
-    /// The versions that are steps of reviews.
+    /// Versions that are steps of reviews.
     pub(super) steps: BTreeSet<Version>,
-    /// What each version is that a line of a change log may name.
+    /// Kind of each version that a line of a change log may name.
     kinds: BTreeMap<Version, NamedKind>,
 }
 
@@ -29,23 +29,23 @@ impl Reviews {
     }
 }
 
-/// A submission that belonged to a set, and how long it awaited a decision.
+/// A submission that belonged to a set, and the period in which it was pending.
 #[derive(Clone, Debug)]
 pub(super) struct ChangePart {
     change: String,
     id: DocumentId,
     version: Version,
     from: Timestamp,
-    /// When it was decided or replaced; none while it awaits.
+    /// Time of the decision or replacement; `None` while it is pending.
     to: Option<Timestamp>,
-    /// Whether it was rejected or withdrawn.
+    /// True if it was rejected or withdrawn.
     is_refused: bool,
-    /// The checkpoint that published or retired it.
+    /// Checkpoint that published or retired it.
     sealed: Option<CheckpointNumber>,
 }
 
 impl Pass<'_> {
-    /// Takes the next version of the history, and judges it where the vault was governed.
+    /// Reads the next version of the history, and judges it if the vault was governed.
     pub(super) fn review(&mut self, entry: &Entry, text: &str) {
         let checkpoint = self.checkpoint_of(entry);
         let Some(reviews) = &mut self.reviews else { return };
@@ -82,7 +82,7 @@ impl Pass<'_> {
             && after != Some(version)
         {
             let (id, to) = (self.id.clone(), Some(entry.edited_at));
-            // A retirement in an emergency publishes nothing of a set.
+            // An emergency retirement does not publish a part of a set.
             let sealed = checkpoint.filter(|_| kind == StepKind::Event && !is_emergency);
             let is_refused = matches!(kind, StepKind::Rejected | StepKind::Withdrawn);
             let part = ChangePart { change, id, version, from, to, is_refused, sealed };
@@ -93,14 +93,14 @@ impl Pass<'_> {
         }
     }
 
-    /// Passes over a version whose text is lost; without an entry if that cannot be read.
+    /// Skips a version whose text is lost; `entry` is `None` if the entry cannot be read.
     pub(super) fn lose_review(&mut self, entry: Option<&Entry>) {
         if let Some(reviews) = &mut self.reviews {
             reviews.approvals.lose(entry);
         }
     }
 
-    /// Takes the submission that awaits a decision at the end of the history.
+    /// Records the pending submission at the end of the history.
     pub(super) fn review_end(&mut self, history: &History, steps: &Steps) {
         self.unnamed_steps(steps);
         self.mistaken_steps(history, steps);
@@ -116,7 +116,7 @@ impl Pass<'_> {
         }
     }
 
-    /// Notes the steps at the end of the history that no line of a change log names: they may be parts
+    /// Notes steps at the end of the history that no line of a change log names. They may be parts
     /// of a step whose writer was interrupted (REV-10).
     fn unnamed_steps(&mut self, steps: &Steps) {
         let Some(reviews) = self.reviews.as_ref().filter(|_| steps.is_begun()) else { return };
@@ -133,7 +133,7 @@ impl Pass<'_> {
     fn mistaken_steps(&mut self, history: &History, steps: &Steps) {
         let found = steps.mistaken(self.id, |version, chain_hash| {
             let entry = history.entry(version)?;
-            // Another version in its place is reported as that.
+            // Another version in its place is reported as such.
             if entry.chain_hash.to_string() != chain_hash {
                 return None;
             }
@@ -145,7 +145,7 @@ impl Pass<'_> {
         found.into_iter().for_each(|found| self.push(found));
     }
 
-    /// The checkpoint whose event published or retired a version.
+    /// Returns the checkpoint whose event published or retired a version.
     fn checkpoint_of(&self, entry: &Entry) -> Option<CheckpointNumber> {
         match entry.state {
             EntryState::Published(_) => self.sealed.first_seal(entry.version),
@@ -174,8 +174,8 @@ pub(super) fn contradicted(decided: &[Decided]) -> Vec<Finding> {
     found.map(finding).collect()
 }
 
-/// Reports sets of which one part was published while another one awaited a decision, or after
-/// another one alone was rejected or withdrawn.
+/// Reports sets with one part that was published while another was pending, or after another one
+/// alone was rejected or withdrawn.
 pub(super) fn split_changes(parts: &[ChangePart]) -> Vec<Finding> {
     let mut by_change: BTreeMap<&str, Vec<&ChangePart>> = BTreeMap::new();
     for part in parts {

@@ -1,5 +1,5 @@
-//! What the sealed configuration says about the record itself: how strictly the log follows from
-//! the histories, and which keyframe interval a history began with.
+//! Rules of the sealed configuration about the record itself: how strictly the log follows from the
+//! histories, and the keyframe interval with which a history began.
 
 use super::changes::Acknowledgers;
 use super::finding::{Code, Finding};
@@ -12,27 +12,26 @@ use crate::record::checkpoint::foreign::Foreign;
 use crate::values::model::layout;
 use crate::values::model::number::CheckpointNumber;
 
-/// The rules that hold for a record, from which checkpoint on.
+/// Rules for the record, with the checkpoints at which they begin.
 #[derive(Debug, Default)]
 pub(super) struct Rules {
-    /// From which checkpoint on `ctx` alone can have made them, so that they follow from the
-    /// histories to the last byte (THREAT-9), and from which on it cannot; in order. None in a log
-    /// that the reference implementation may have written.
+    /// Checkpoints from which on the log must, or need not, follow exactly from the histories
+    /// (THREAT-9), in order. It must if only ctx can have written it. The list is empty if the
+    /// reference implementation may have written the log.
     strict: Vec<(CheckpointNumber, bool)>,
-    /// The keyframe intervals, each with the checkpoint that sealed it, in order.
+    /// Keyframe intervals, each with the checkpoint that sealed it, in order.
     intervals: Vec<(CheckpointNumber, u64)>,
-    /// From which checkpoint on each event of ours has a line in a change log.
+    /// First checkpoint from which on each event of ctx has a line in a change log.
     pub(super) recorded_from: Option<CheckpointNumber>,
-    /// The mode and the rules of reviews at each checkpoint.
+    /// Mode and review rules at each checkpoint.
     pub(super) in_force: InForce,
-    /// From which checkpoint on each event of ours binds a change log, and from which on it need not;
-    /// in order.
+    /// Checkpoints from which on each event of ctx must, or need not, bind a change log, in order.
     bound: Vec<(CheckpointNumber, bool)>,
-    /// The fewest days for which a sealed configuration keeps accesses.
+    /// Fewest days for which a sealed configuration keeps accesses.
     pub(super) retention: Option<u64>,
     /// The foreign part of the log.
     pub(super) foreign: Foreign,
-    /// Whether publishing edits live files, as the last sealed configuration has it.
+    /// Mode of the last sealed configuration: whether publishing edits live files.
     pub(super) frontmatter: FrontmatterMode,
 }
 
@@ -40,7 +39,7 @@ impl Rules {
     /// Reads every sealed version of the configuration.
     pub(super) fn of(vault: &Vault, view: &View) -> (Self, Vec<Finding>) {
         let in_force = InForce::of(vault.files(), &view.records);
-        // What cannot be read is reported where its history is checked.
+        // Unreadable versions are reported with their history.
         let configs = in_force.configs().iter().filter_map(|(checkpoint, file)| match file {
             File::Read(_, config) => Some((*checkpoint, Some(config))),
             File::Retired(_) => Some((*checkpoint, None)),
@@ -49,7 +48,7 @@ impl Rules {
         let configs: Vec<(CheckpointNumber, Option<&Config>)> = configs.collect();
         let mut rules = Self::default();
         let mut findings = Vec::new();
-        // Without a configuration a log keeps the form that it has.
+        // Without a configuration, a log keeps its form.
         let forms: Vec<(CheckpointNumber, Option<LogForm>)> = configs
             .iter()
             .filter_map(|(checkpoint, config)| Some((*checkpoint, (*config)?.checkpoint_log)))
@@ -57,7 +56,7 @@ impl Rules {
         if let Some(form) = view.form {
             rules.strict = strictness(form, &forms, view.begun_by_ctx);
         }
-        // Only a configuration that asks for it makes us write whole maps.
+        // Only a configuration that asks for whole maps makes ctx write them.
         if view.form == Some(LogForm::Full)
             && view.begun_by_ctx
             && !forms.iter().any(|(_, form)| *form == Some(LogForm::Full))
@@ -73,7 +72,7 @@ impl Rules {
                 (*checkpoint, config.map_or(DEFAULT_KEYFRAME_INTERVAL, interval))
             })
             .collect();
-        // No later configuration takes it back.
+        // No later configuration revokes it.
         let is_recorded = |(_, config): &&(_, Option<&Config>)| {
             config.is_some_and(|config| config.audit.is_some())
         };
@@ -90,8 +89,8 @@ impl Rules {
         (rules, findings)
     }
 
-    /// Whether a checkpoint must follow from the histories to the last byte: in a governed vault each
-    /// does, whatever form the log has, because only ctx publishes there.
+    /// Returns true if a checkpoint must follow exactly from the histories. In a governed vault
+    /// every checkpoint must, in either form of the log, because only ctx publishes there.
     pub(super) fn is_strict(&self, checkpoint: CheckpointNumber) -> bool {
         self.is_strict_by_form(checkpoint) || self.in_force.rules_before(checkpoint).is_some()
     }
@@ -101,40 +100,41 @@ impl Rules {
         strict.is_some_and(|(_, strict)| *strict)
     }
 
-    /// From which checkpoint on who may acknowledge that an event has no line, in order.
+    /// Returns who may acknowledge that the line of an event is missing, from each checkpoint on,
+    /// in order.
     pub(super) fn acknowledgers(&self) -> Vec<(CheckpointNumber, Acknowledgers)> {
         let modes = self.in_force.modes();
         modes.map(|(from, _, mode)| (from, Acknowledgers::of(mode.rules()))).collect()
     }
 
-    /// Whether a checkpoint must bind a change log.
+    /// Returns true if a checkpoint must bind a change log.
     pub(super) fn is_bound(&self, checkpoint: CheckpointNumber) -> bool {
         let bound = self.bound.iter().rfind(|(from, _)| *from <= checkpoint);
         bound.is_some_and(|(_, bound)| *bound) && self.is_strict_by_form(checkpoint)
     }
 
-    /// The interval that a history gets which begins at a checkpoint.
+    /// Returns the keyframe interval of a history that begins at a checkpoint.
     pub(super) fn interval_at(&self, checkpoint: CheckpointNumber) -> u64 {
         let sealed = self.intervals.iter().rfind(|(from, _)| *from <= checkpoint);
         sealed.map_or(DEFAULT_KEYFRAME_INTERVAL, |(_, interval)| *interval)
     }
 }
 
-/// From which checkpoint on a log that has this form now follows from the histories, and from which
-/// on it need not.
+/// Returns the checkpoints from which on a log in this form must, or need not, follow from
+/// the histories.
 ///
-/// A log of deltas is ours, but for what was written while it had the other form: before it was
-/// converted, or between two conversions. That a configuration asks for the form that the log has
-/// anyway converts nothing, nor does one at the end that asks for a form which the log does not
-/// have: else it would free everything before it, or after it, from these rules. A log of whole
-/// maps that we began was one of deltas until a configuration asked for it.
+/// A delta log is written by ctx, except for the part written while it had the other form: before
+/// it was converted, or between two conversions. A configuration that asks for the current form
+/// converts nothing, and neither does a last one whose form the log does not have. Otherwise such a
+/// configuration would exempt everything before or after it from these rules. A full log begun by
+/// ctx was a delta log until a configuration asked for whole maps.
 fn strictness(
     form: LogForm,
     forms: &[(CheckpointNumber, Option<LogForm>)],
     begun_by_ctx: bool,
 ) -> Vec<(CheckpointNumber, bool)> {
     let says = |wanted| forms.iter().any(|(_, form)| *form == Some(wanted));
-    // The first event of ours seals the configuration, if there is one, that chose the form.
+    // The first event of ctx seals the configuration, if any, that chose the form.
     let began_full = forms.first() == Some(&(CheckpointNumber::FIRST, Some(LogForm::Full)));
     let first_full = forms.iter().find(|(_, form)| *form == Some(LogForm::Full));
     if form == LogForm::Full {
@@ -166,7 +166,7 @@ mod tests {
     use LogForm::{Delta, Full};
 
     #[test]
-    fn only_a_log_that_may_have_had_the_other_form_is_freed_from_the_rules() {
+    fn strictness_exempts_only_a_log_that_may_have_been_converted() {
         let strict = |form, begun_by_ctx, forms: &[(u64, Option<LogForm>)]| -> String {
             let forms: Vec<_> =
                 forms.iter().map(|(n, form)| (CheckpointNumber(*n), *form)).collect();
@@ -180,13 +180,13 @@ mod tests {
         assert_eq!(strict(Delta, true, &[(1, delta), (3, None), (5, delta)]), "!!!!!!");
         assert_eq!(strict(Delta, true, &[(1, full), (5, delta)]), "....!!");
         assert_eq!(strict(Delta, true, &[(1, None), (3, full), (5, delta)]), "!!..!!");
-        // Wishes that were never granted.
+        // Requests that were never granted.
         assert_eq!(strict(Delta, true, &[(1, full)]), "!!!!!!");
         assert_eq!(strict(Delta, true, &[(1, None), (3, full)]), "!!!!!!");
         assert_eq!(strict(Delta, true, &[(2, delta), (3, full)]), "!!!!!!");
         assert_eq!(strict(Delta, false, &[(4, None), (5, delta)]), "....!!");
         assert_eq!(strict(Delta, false, &[]), "!!!!!!");
-        // Whole maps since a setting asked for them.
+        // Whole maps since a configuration asked for them.
         assert_eq!(strict(Full, true, &[(1, None), (4, full)]), "!!!...");
         assert_eq!(strict(Full, true, &[(1, full), (4, delta)]), "......");
         assert_eq!(strict(Full, true, &[(1, None), (3, full), (5, delta)]), "!!....");

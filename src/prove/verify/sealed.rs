@@ -1,5 +1,5 @@
-//! What the log says of one artifact against what its history says, in both directions: versions,
-//! times, removals.
+//! Compares the log with the history of one artifact, in both directions: versions, times
+//! and removals.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -14,14 +14,14 @@ use crate::values::model::number::{CheckpointNumber, Version};
 use crate::values::model::timestamp::Timestamp;
 use crate::values::text_util::count;
 
-/// What a log says of one artifact, to be asked for versions and times.
+/// Index over the seals and removals of one artifact by version and time.
 pub(super) struct SealIndex<'r> {
     pub(super) record: &'r Record,
-    /// Where the seals of the history begin.
+    /// Position of the first seal of this history.
     begin: usize,
-    /// The first seal of each version.
+    /// First seal of each version.
     first: BTreeMap<Version, &'r Seal>,
-    /// The first removal at each time.
+    /// First removal at each time.
     removed: BTreeMap<Timestamp, CheckpointNumber>,
 }
 
@@ -30,8 +30,8 @@ impl<'r> SealIndex<'r> {
         Self::of(record, 0, &Foreign::default())
     }
 
-    /// The same for a history that has the seals from the place `begin` on. A foreign checkpoint
-    /// seals nothing that it has in one of its maps only.
+    /// Makes an index for a history whose seals begin at position `begin`. A foreign checkpoint
+    /// does not seal an artifact that is in only one of its maps.
     pub(super) fn of(record: &'r Record, begin: usize, foreign: &Foreign) -> Self {
         let mut first = BTreeMap::new();
         for seal in &record.seals[begin..] {
@@ -47,30 +47,31 @@ impl<'r> SealIndex<'r> {
         Self { record, begin, first, removed }
     }
 
-    /// The first checkpoint that seals a version.
+    /// Returns the first checkpoint that seals a version.
     pub(super) fn first_seal(&self, version: Version) -> Option<CheckpointNumber> {
         self.first.get(&version).map(|seal| seal.checkpoint)
     }
 
-    /// The first checkpoint of this time that removes the artifact.
+    /// Returns the first checkpoint of this time that removes the artifact.
     pub(super) fn removal_at(&self, at: Timestamp) -> Option<CheckpointNumber> {
         self.removed.get(&at).copied()
     }
 
-    /// The last version that any checkpoint seals; 0 where there is none.
+    /// Returns the last version that any checkpoint seals; 0 if none is sealed.
     pub(super) fn last_version(&self) -> Version {
         self.first.keys().next_back().copied().unwrap_or(Version::NONE)
     }
 }
 
 impl Pass<'_> {
-    /// The checkpoint that seals the artifact first, in a record that only ctx can have made.
+    /// Returns the first checkpoint that seals the artifact, if only ctx can have made that record.
     pub(super) fn began_strictly(&self) -> Option<CheckpointNumber> {
         let began = self.sealed.record.seals.first().map(|seal| seal.checkpoint);
         began.filter(|checkpoint| self.rules.is_strict(*checkpoint))
     }
 
-    /// Whether only ctx can have recorded a version: it, or what came next, was sealed so.
+    /// Returns true if only ctx can have recorded a version: a strict checkpoint seals it or the
+    /// next sealed one.
     pub(super) fn is_strictly_ours(&self, version: Version) -> bool {
         // The reference implementation does not know governance files.
         if !self.id.is_document() {
@@ -81,22 +82,22 @@ impl Pass<'_> {
         seal.is_some_and(|(_, seal)| self.rules.is_strict(seal.checkpoint))
     }
 
-    /// Whether the reference implementation, which does not know governance files, may have dropped
-    /// this from the maps of the log.
+    /// Returns true if the reference implementation may have dropped the artifact from the maps of
+    /// the log, because it does not know governance files.
     pub(super) fn may_be_dropped(&self) -> bool {
         !self.id.is_document() && self.view.form.is_some_and(LogForm::is_shared)
     }
 
-    /// Whether an entry is one of a document in the foreign part of the log: no strict checkpoint
-    /// seals the version or a later one.
+    /// Returns true if the entry belongs to a document in the foreign part of the log: no strict
+    /// checkpoint seals the version or a later one.
     pub(super) fn is_foreign(&self, entry: &Entry) -> bool {
         let later = self.sealed.first.range(entry.version..).next();
         let is_taken_over = later.is_some_and(|(_, seal)| self.rules.is_strict(seal.checkpoint));
         self.id.is_document() && !is_taken_over && self.rules.foreign.covers_time(entry.edited_at)
     }
 
-    /// Whether a removal is foreign, or is that of a document without a history by the first strict
-    /// checkpoint.
+    /// Returns true if a removal is foreign, or if the first strict checkpoint removes a document
+    /// without a history.
     fn is_foreign_removal(&self, checkpoint: CheckpointNumber) -> bool {
         let foreign = &self.rules.foreign;
         let is_present = |seal: &Seal| seal.checkpoint < checkpoint && seal.mark.sealed().is_some();
@@ -105,15 +106,15 @@ impl Pass<'_> {
             || foreign.covers_removal(checkpoint) && !present.iter().any(is_present)
     }
 
-    /// Publication and retirement times stand in no pre-image; the text bounds them from below
-    /// and the checkpoint from above. `updated` is the field of a document's text.
+    /// Checks the time of a publication or retirement. No pre-image contains it, but the text is
+    /// not newer and the checkpoint not older. `updated` is the field of a document's text.
     pub(super) fn event_time(&mut self, entry: &Entry, updated: Option<Option<&str>>) {
         let Some(event) = entry.event_at() else {
             return;
         };
         let seal = self.sealed.first.get(&entry.version).copied();
         let seal = seal.filter(|_| entry.is_published());
-        // Only ctx retires, and in a log of its own it does everything at one instant.
+        // Only ctx retires, and in its own log all times of an event are equal.
         let exact =
             entry.is_retirement() || seal.is_some_and(|seal| self.rules.is_strict(seal.checkpoint));
         let bound = |time: Timestamp| if exact { time == event } else { time <= event };
@@ -123,8 +124,8 @@ impl Pass<'_> {
             Some(Some(updated)) if !bound(updated) => {
                 format!("recorded for {event}, but the text is from {updated}")
             }
-            // The reference implementation records an edit after it published it. A governance file
-            // has no field of ours: it is published when it is recorded.
+            // The reference implementation records the edit after the publication. The text of a
+            // governance file has no such field: its edit time is that of the publication.
             _ if (exact || updated.is_none()) && !bound(entry.edited_at) => {
                 format!("recorded for {event}, but edited at {}", entry.edited_at)
             }
@@ -138,7 +139,7 @@ impl Pass<'_> {
         self.find(Code::PublicationTimeMismatch, entry.version, message);
     }
 
-    /// Every version that the log seals must be the one that the history has.
+    /// Checks that the history contains every version that the log seals.
     pub(super) fn sealed(&mut self, history: &History) {
         let entries: BTreeMap<Version, &Entry> =
             history.entries().rev().map(|entry| (entry.version, entry)).collect();
@@ -153,7 +154,7 @@ impl Pass<'_> {
             .collect();
         retirements.sort_unstable();
         let mut retired = retirements.into_iter().peekable();
-        // The last retirement before the seal that is looked at: its version and its checkpoint.
+        // Version and checkpoint of the last retirement before the current seal.
         let mut last: Option<(Version, CheckpointNumber)> = None;
         let record = self.sealed.record;
         if let Some(last) = self.sealed.begin.checked_sub(1).map(|last| &record.seals[last]) {
@@ -184,7 +185,7 @@ impl Pass<'_> {
                 self.push(finding);
             }
             let Some(entry) = entries.get(&version) else {
-                // A malformed entry of this version has been reported as such.
+                // A malformed entry of this version has been reported.
                 if !slots.contains(&version) {
                     let message = format!("the history has no version {version}");
                     let finding = at(Code::CheckpointVersionUnknown, message);
@@ -204,14 +205,15 @@ impl Pass<'_> {
         }
     }
 
-    /// Everything that was published or retired must be in the log, and the other way round.
+    /// Checks that the log contains everything that was published or retired, and that the history
+    /// records every removal.
     pub(super) fn unsealed(&mut self, history: &History) {
-        // Without a readable log this would only repeat that there is none.
+        // Without a readable log, this would only repeat that it is missing.
         if !self.view.complete {
             return;
         }
         let last_sealed = self.sealed.last_version();
-        // Only what is published can be retired, and only once.
+        // Only a published artifact can be retired, and only once.
         let mut is_published = false;
         for entry in history.entries() {
             let version = entry.version;
@@ -220,7 +222,7 @@ impl Pass<'_> {
             let is_stub = entry.forget == Forget::Stub && self.is_erased(entry);
             if entry.is_published() && !is_stub && !self.sealed.first.contains_key(&version) {
                 let message = format!(
-                    "the history records it as published{}, but no checkpoint holds it",
+                    "the history records it as published{}, but no checkpoint contains it",
                     event()
                 );
                 self.find(Code::PublishedUnsealed, version, message);

@@ -1,4 +1,4 @@
-//! Staged results: every chain, and the content of every live entry (STAGE-11).
+//! Checks staged results: every chain, and the content of every live entry (STAGE-11).
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -24,8 +24,8 @@ use crate::values::model::layout::{STAGING_DIR, STAGING_OBJECTS};
 use crate::values::model::number::{CheckpointNumber, Version};
 use crate::values::model::timestamp::Timestamp;
 
-/// Checks what is staged in a vault; gives what was read. Without a sound log it is not known which
-/// acts were allowed.
+/// Checks the staged results of a vault. Returns the findings and what was read. Without a sound
+/// log, all acts are treated as allowed.
 pub(super) fn check(
     vault: &Vault,
     log: Option<&Log>,
@@ -67,7 +67,7 @@ pub(super) fn check(
     findings.extend(staged.entries.iter().filter_map(|entry| early(entry, now)));
     findings.extend(chronicle.iter().flat_map(|log| unsealed(&staged, log)));
     findings.extend(staged.astray.iter().map(|(source, writer, seq)| {
-        let message = format!("line {seq} is an act upon an entry that no chain has");
+        let message = format!("line {seq} is an act on an entry that no chain contains");
         let path = chain_path(source, writer);
         Finding::new(Code::StagedChainMismatch, path, message)
     }));
@@ -79,8 +79,8 @@ pub(super) fn check(
     (findings, staged)
 }
 
-/// Published texts that say that they were promoted from an entry, of which no act says so, though
-/// the entry is there. A document that was moved has the acts under its former id.
+/// Reports published texts that name an existing staged entry as their origin, if no act recorded
+/// the promotion. The acts of a moved document have its former id.
 pub(super) fn claims(staged: &Staged, promoted: &[PromotedText]) -> Vec<Finding> {
     let unproved = |text: &PromotedText| {
         let name = parse_name(&text.entry).ok()?;
@@ -89,14 +89,14 @@ pub(super) fn claims(staged: &Staged, promoted: &[PromotedText]) -> Vec<Finding>
         if entries.is_empty() || entries.iter().any(is_told) {
             return None;
         }
-        let message = format!("it says that it was promoted from {name}, and no act says so");
+        let message = format!("it says that it was promoted from {name}, but no act records that");
         let finding = Finding::new(Code::StagedUnproved, text.id.live_path(), message);
         Some(finding.id(&text.id).version(text.version))
     };
     promoted.iter().filter_map(unproved).collect()
 }
 
-/// A published text that says that it was promoted from a staged entry.
+/// A published text that names a staged entry as its origin.
 #[derive(Debug)]
 pub(super) struct PromotedText {
     pub(super) id: DocumentId,
@@ -104,8 +104,8 @@ pub(super) struct PromotedText {
     pub(super) entry: String,
 }
 
-/// Chains of one source whose writers begin with the same digits, so that one name has two entries
-/// (STAGE-6).
+/// Reports chains of one source whose writers begin with the same digits, so that two entries share
+/// one name (STAGE-6).
 fn namesakes(chains: &Chains) -> impl Iterator<Item = Finding> {
     chains.chains.windows(2).filter_map(|pair| {
         let [a, b] = pair else { return None };
@@ -115,22 +115,22 @@ fn namesakes(chains: &Chains) -> impl Iterator<Item = Finding> {
     })
 }
 
-/// The first line of a chain that is later than the clock. A collection that is so has its own
-/// finding.
+/// Reports the first line of a chain that is later than the clock. Collections have a finding of
+/// their own.
 fn ahead(chain: &Chain, now: Timestamp) -> Option<Finding> {
     let is_ahead = |line: &&StagedLine| {
         let is_collection = matches!(line.kind, LineKind::Collect(_));
         !is_collection && line.at.parse().is_ok_and(|at: Timestamp| at > now)
     };
     let line = chain.lines.iter().find(is_ahead)?;
-    let message = format!("line {} is of {}, the clock says {now}", line.seq, line.at);
+    let message = format!("line {} is dated {}, but the clock says {now}", line.seq, line.at);
     Some(Finding::new(Code::TimestampFuture, chain.path(), message))
 }
 
-/// Entries whose source was at another version, or not there, at the checkpoint that they name. After
-/// a merge in which the log of the other clone was kept that may be so.
+/// Reports entries whose source had another version, or did not exist, at the checkpoint that they
+/// name. A merge that kept the log of the other clone can cause this.
 fn unsealed(staged: &Staged, log: &Chronicle<'_>) -> Vec<Finding> {
-    // What was sealed of a source: each version, and from which checkpoint on.
+    // Sealed versions of each source, with the checkpoints that sealed them.
     let mut seals: HashMap<&DocumentId, Vec<(CheckpointNumber, Option<Version>)>> = HashMap::new();
     for entry in &staged.entries {
         seals.entry(&entry.source).or_default();
@@ -163,8 +163,8 @@ fn unsealed(staged: &Staged, log: &Chronicle<'_>) -> Vec<Finding> {
     staged.entries.iter().filter(is_unsealed).map(finding).collect()
 }
 
-/// Entries that are older than the checkpoint that they consumed (STAGE-11). A merge that kept the log
-/// of the other clone leaves such entries too; then a line of a change log declares it.
+/// Reports entries that are older than the checkpoint that they consumed (STAGE-11). A merge that
+/// kept the log of the other clone can cause this, too; then a line of a change log declares it.
 pub(super) fn older(staged: &Staged, log: Option<&Log>, steps: &Steps) -> Vec<Finding> {
     let Some(chronicle) = log.and_then(|log| log.sound().ok()) else { return Vec::new() };
     let older = |entry: &StagedEntry| {
@@ -177,14 +177,14 @@ pub(super) fn older(staged: &Staged, log: Option<&Log>, steps: &Steps) -> Vec<Fi
         };
         let (name, at) = (entry.name(), &entry.at);
         let message =
-            format!("{name}: it is of {at}, but checkpoint {number} was made at {made_at}");
+            format!("{name}: it is dated {at}, but checkpoint {number} was made at {made_at}");
         let path = chain_path(&entry.source, &entry.writer);
         is_older.then(|| Finding::new(code, path, message))
     };
     staged.entries.iter().filter_map(older).collect()
 }
 
-/// What a chain lacks of what this user wrote to it.
+/// Converts a fault about lines of this user that a chain lacks to a finding.
 fn of_this_user(fault: Fault) -> Finding {
     let code = match fault.kind {
         FaultKind::Elsewhere => Code::AuditElsewhere,
@@ -203,7 +203,7 @@ fn finding(fault: Fault) -> Finding {
     Finding::new(code, fault.file, fault.why).line(line)
 }
 
-/// An act that is not sound (STAGE-19).
+/// Converts an act that is not valid to a finding (STAGE-19).
 fn disputed(act: &DisputedAct) -> Finding {
     let path = chain_path(&act.source, &act.writer);
     let (seq, kind, entry) = (act.seq, act.kind.as_str(), &act.entry);
@@ -217,10 +217,10 @@ fn disputed(act: &DisputedAct) -> Finding {
             (Code::StagedContradicts, "its retention had not ended".to_owned())
         }
         Standing::Void(VoidAct::NoDocument) => {
-            (Code::StagedContradicts, "no version of the document says so".to_owned())
+            (Code::StagedContradicts, "no version of the document records that".to_owned())
         }
         Standing::Void(VoidAct::OtherBody) => {
-            let why = "the body of the version that was made of it is not the content";
+            let why = "the body of the version that was made from it does not match the content";
             (Code::StagedContradicts, why.to_owned())
         }
         Standing::Void(VoidAct::NoRole) => {
@@ -228,13 +228,14 @@ fn disputed(act: &DisputedAct) -> Finding {
         }
         Standing::Doubtful | Standing::Sound => (
             Code::StagedUnproved,
-            format!("by the time of the line `{by}` was not {role}, or that cannot be read"),
+            format!("at the time of the line, `{by}` was not {role}, or the rules cannot be read"),
         ),
     };
     Finding::new(code, path, format!("line {seq}, {kind} {entry}: {why}"))
 }
 
-/// A collection that only a clock ahead of ours allowed: by more than a day, it removed evidence.
+/// Reports a collection that only a clock ahead of ours allowed. If it was ahead by more than a
+/// day, it removed evidence.
 fn early(entry: &StagedEntry, now: Timestamp) -> Option<Finding> {
     let ended = entry.ended.as_ref().filter(|_| entry.is_collected_before(now))?;
     let (name, until) = (entry.name(), &entry.entry.retention_until);
@@ -245,7 +246,7 @@ fn early(entry: &StagedEntry, now: Timestamp) -> Option<Finding> {
     Some(Finding::new(code, path, message))
 }
 
-/// What is wrong with the content of live entries. Each payload is read once.
+/// Checks the content of live entries. Each payload is read once.
 fn contents(vault: &Vault, staged: &Staged) -> Vec<Finding> {
     let mut of: BTreeMap<Digest, Vec<&StagedEntry>> = BTreeMap::new();
     for entry in staged.entries.iter().filter(|entry| entry.is_live()) {
@@ -278,7 +279,7 @@ fn content(
                 found.as_ref() != Some(&entry.entry.content_hash)
                     || entry.entry.bytes != bytes.len() as u64
             };
-            let message = "its `content_hash` or `bytes` is not that of the content";
+            let message = "its `content_hash` or `bytes` does not match the content";
             let other = entries.iter().filter(is_other);
             let one = |entry: &&StagedEntry| {
                 let message = format!("{}: {message}", entry.name());
@@ -301,7 +302,7 @@ fn content(
     }
 }
 
-/// Payloads that no live entry names.
+/// Reports payloads that no live entry names.
 fn unclaimed(all: Vec<Digest>, staged: &Staged, now: Timestamp) -> Option<Finding> {
     let claimed = staged.claimed_payloads(now);
     let left = all.into_iter().filter(|raw| !claimed.contains(raw)).count();

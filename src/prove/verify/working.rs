@@ -1,4 +1,5 @@
-//! The working copy: live files against what the head seals, and what the vault holds beside it.
+//! Checks the working copy: live files against the texts that the head seals, and other files of
+//! the vault.
 
 use rayon::prelude::*;
 
@@ -52,8 +53,7 @@ impl Pass<'_> {
                 return;
             }
         };
-        // Where the sealed text cannot be read, that has been reported, and nothing is left to
-        // compare with.
+        // An unreadable sealed text has been reported, and there is nothing to compare with.
         let Some(sealed) = sealed else { return };
         let live = match utf8(&bytes) {
             Ok(live) => normalise(live),
@@ -91,14 +91,14 @@ impl Pass<'_> {
         }
     }
 
-    /// Whether a governance file is gone, and that it is to be deleted awaits a decision.
+    /// Returns true if a governance file is missing and its deletion was submitted.
     fn is_deletion_submitted(&self) -> bool {
         let pending =
             self.reviews.as_ref().and_then(|reviews| reviews.approvals.track.pending.as_ref());
         !self.id.is_document() && pending.is_some_and(|pending| pending.text.is_empty())
     }
 
-    /// Reports that a live file is not what it should be.
+    /// Reports that a live file differs from the expected text.
     fn differs(&mut self, expected: &str, live: &str) {
         let (path, code) = (self.id.live_path(), self.drift());
         let line = first_difference(expected, live);
@@ -111,19 +111,19 @@ impl Pass<'_> {
     }
 }
 
-/// The line, from 1, on which two texts begin to differ.
+/// Returns the first line, from 1, in which two texts differ.
 fn first_difference(sealed: &str, live: &str) -> usize {
     sealed.split('\n').zip(live.split('\n')).take_while(|(a, b)| a == b).count() + 1
 }
 
-/// Live files that say published though the head does not hold them.
+/// Reports live files with the status published that the head does not contain.
 pub(super) fn planted(
     vault: &Vault,
     paths: &[String],
     view: &View,
     mode: FrontmatterMode,
 ) -> Vec<Finding> {
-    // What the head holds has been compared with its live file already.
+    // Live files of documents in the head have been compared already.
     let beside_head = |path: &&String| {
         let id = DocumentId::of_document_file(path);
         !id.is_ok_and(|id| view.head.get(id.as_str()).is_some())
@@ -141,7 +141,7 @@ pub(super) fn planted(
             Err(why) => return finding(Code::FileIgnored, why.to_string()),
         };
         let is_published = match utf8(&bytes).and_then(Document::of_live) {
-            // Where publishing edits no files, the word alone is another program's.
+            // If publishing does not edit files, the status alone may come from another program.
             Ok(live) if is_edited(&live, mode) || has_our_four(&live.frontmatter) => {
                 live.frontmatter.status == Status::Published
             }
@@ -158,14 +158,13 @@ pub(super) fn planted(
             .and_then(|text| Some(&text[Document::of_live(text).ok()?.parts.body..]));
         let copy = body.and_then(|body| copies::problem(vault, path, body));
         let copy = copy.map_or_else(String::new, |copy| format!("; {}", copy.message));
-        let message = format!("the file says published, but no checkpoint holds it now{copy}");
+        let message = format!("the file says published, but no checkpoint contains it now{copy}");
         finding(Code::PublishedWithoutHistory, message)
     };
     paths.par_iter().filter(beside_head).filter_map(planted).collect()
 }
 
-/// Whether some line of a text that is no document could be taken for the status of a published
-/// one.
+/// Returns true if a line of a malformed document could be read as the status published.
 fn claims_published(bytes: &[u8]) -> bool {
     let text = String::from_utf8_lossy(bytes);
     // Every character that ends a line for some reader (YAML-9).
@@ -173,14 +172,14 @@ fn claims_published(bytes: &[u8]) -> bool {
     lines.any(|line| line.strip_prefix("status").is_some_and(|rest| rest.contains("published")))
 }
 
-/// A vault inside of another one: a process that works there does not see the other.
+/// Reports a vault inside another one: a process that works there does not see the other vault.
 pub(super) fn inside(vault: &Vault) -> Option<Finding> {
     let (_, outer) = Vault::nested(vault.root())?;
     let message = format!("the vault is inside another one, `{}`", outer.display());
     Some(Finding::new(Code::VaultNested, layout::CONTEXT_DIR, message))
 }
 
-/// What has a document's name but is none.
+/// Reports paths that are named like documents but are not documents.
 pub(super) fn ignored(found: &WalkedFiles) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (paths, code, message) in [
@@ -195,7 +194,7 @@ pub(super) fn ignored(found: &WalkedFiles) -> Vec<Finding> {
         (
             &found.unusable_rules,
             Code::FileIgnored,
-            "its rules of what git ignores are not read: it is a link, too large or unreadable",
+            "its ignore rules are not read: it is a link, too large or unreadable",
         ),
     ] {
         findings.extend(paths.iter().map(|path| Finding::new(code, path, message)));
@@ -203,10 +202,10 @@ pub(super) fn ignored(found: &WalkedFiles) -> Vec<Finding> {
     findings
 }
 
-/// What is among the histories without being one, and what could not be looked at.
+/// Reports stray files among the histories, and folders that could not be listed.
 pub(super) fn strays(survey: &Survey, foreign: &Foreign) -> Vec<Finding> {
     let lists = [
-        (&survey.strays, Code::Unfinished, "it belongs to no history"),
+        (&survey.strays, Code::Unfinished, "it does not belong to a history"),
         (&survey.links, Code::FileIgnored, "it is a symbolic link, which is not followed"),
         (&survey.unlisted, Code::FolderUnreadable, "it cannot be listed"),
     ];
@@ -222,21 +221,21 @@ pub(super) fn strays(survey: &Survey, foreign: &Foreign) -> Vec<Finding> {
     found.collect()
 }
 
-/// The marks of acts upon staged entries that were interrupted.
+/// Reports the marks of interrupted acts on staged entries.
 pub(super) fn acts(files: &Files) -> Vec<Finding> {
     let act = Acting::is_left(files).then(|| layout::STAGING_ACT.to_owned());
-    let message = "an act upon a staged entry was interrupted before all of it was recorded";
+    let message = "an act on a staged entry was interrupted before it was completely recorded";
     let found = act.into_iter().chain(Promoting::left(files));
     found.map(|path| Finding::new(Code::Unfinished, path, message)).collect()
 }
 
-/// Governance files that nothing vouches for.
+/// Reports governance files that no checkpoint seals.
 pub(super) fn unsealed_policy(paths: &[String], view: &View) -> Vec<Finding> {
     let unsealed = paths.iter().filter(|path| view.head.get(path).is_none());
     let finding = |path: &String| {
         let message = match DocumentId::of_governance_file(path) {
-            Ok(_) => "no checkpoint holds it".to_owned(),
-            Err(why) => format!("no checkpoint holds it, and none can: {why}"),
+            Ok(_) => "no checkpoint contains it".to_owned(),
+            Err(why) => format!("no checkpoint contains it, and none can: {why}"),
         };
         let finding = Finding::new(Code::PolicyUnsealed, path, message);
         Finding { id: path.parse().ok(), ..finding }
