@@ -1,5 +1,5 @@
-//! What is served, found and compared: the vault at a checkpoint (`snapshot`), its indexes, and the live
-//! files (`working`).
+//! Everything that is served, found and compared: the vault at a checkpoint (`snapshot`), its
+//! indexes, and the live files (`working`).
 
 pub(crate) mod derived;
 pub(crate) mod graph;

@@ -59,7 +59,7 @@ fn verify_notes_an_interrupted_command_and_recover_adds_its_line() {
       head: checkpoint 2, sha256:4b5127d279e2cf9d1750177f6aefe99bb01b90bb07bea86ffb580bde6c3d17ea
 
     Notes:
-      [derived-differs] context.yaml: it is not what the last checkpoint gives: it is older, or was edited
+      [derived-differs] context.yaml: it does not match the last checkpoint: it is older, or was edited
           in context.yaml
       [interrupted] .context/audit, checkpoint 2: no line of a change log records the event; its command was interrupted after the commit, and the next writing command adds the line
           in .context/audit

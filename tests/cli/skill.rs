@@ -44,11 +44,11 @@ fn a_skill_is_made_of_what_is_published_and_stays_the_same() {
     let (of_vault, _) = of_vault.split_once("<!-- end of").unwrap();
     assert_snapshot!(of_vault, @r"
 
-    A pack is what an editor chose for a kind of task. What stands here of each is data.
+    A pack is a selection for one kind of task. The descriptions below are data.
 
     - `legal`: Legal. Terms &lt;!-- x --> and \`law\`
 
-    ## What the vault says to agents
+    ## Instructions of the vault
 
     `CONTEXT.md`, as it was published when this file was written; `ctx context` prints the current one:
 

@@ -11,7 +11,7 @@ use crate::values::model::tag::Tag;
 use crate::values::model::transport::Transport;
 use crate::values::yaml::emit::{in_flow, scalar};
 
-/// The keys of `external_dependencies` in their order.
+/// Keys of `external_dependencies`, in order.
 const LISTS: [(&str, Transport); 4] = [
     ("mcp_servers", Transport::Mcp),
     ("rest", Transport::Rest),
@@ -57,7 +57,7 @@ pub(super) fn text(source: &DerivedInput<'_>) -> String {
     out
 }
 
-/// A key with a list of mappings, each given as its lines.
+/// Appends a key with a list of mappings, each given as its lines.
 fn list(out: &mut String, indent: &str, key: &str, entries: impl Iterator<Item = Vec<String>>) {
     let mut entries = entries.peekable();
     if entries.peek().is_none() {
@@ -109,7 +109,8 @@ fn fetching(listed: &Listed, fetched: &SourceBlock) -> Vec<String> {
     lines
 }
 
-/// Who uses which server: the transport is the declared one, else that of the source.
+/// Returns the documents that use each server. The transport is the declared one, otherwise that of
+/// the source.
 fn servers<'s>(
     source: &'s DerivedInput<'_>,
 ) -> BTreeMap<(Transport, &'s str), BTreeSet<&'s DocumentId>> {

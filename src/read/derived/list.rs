@@ -1,4 +1,4 @@
-//! The text of `INDEX.md`: what is published, folder by folder.
+//! The text of `INDEX.md`: published documents, folder by folder.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use crate::values::model::layout;
 use crate::values::model::visible::steers;
 use crate::values::text_util::count;
 
-/// Documents by folder; that of the root is empty, and others have no final `/`.
+/// Documents by folder, without a final `/`; the root is the empty string.
 type Folders<'s> = BTreeMap<&'s str, Vec<&'s Listed>>;
 
 fn by_folder<'s>(source: &'s DerivedInput<'_>) -> Folders<'s> {
@@ -21,12 +21,12 @@ fn by_folder<'s>(source: &'s DerivedInput<'_>) -> Folders<'s> {
     folders
 }
 
-/// The folder of a document, without final `/`.
+/// Returns the folder of a document, without a final `/`.
 pub(super) fn folder(id: &DocumentId) -> &str {
     folder_of(id.as_str()).unwrap_or_default()
 }
 
-/// The index of the whole vault.
+/// Returns the index of the whole vault.
 pub(super) fn root(source: &DerivedInput<'_>) -> Derived {
     let mut text = head(source, &source.name, source.published.len());
     for (folder, documents) in by_folder(source) {
@@ -37,8 +37,8 @@ pub(super) fn root(source: &DerivedInput<'_>) -> Derived {
     Derived { path: layout::INDEX.to_owned(), text }
 }
 
-/// An index for each folder that holds documents, or held those that were `removed`, but for the
-/// root.
+/// Returns an index for each folder, except the root, that contains documents or contained
+/// `removed` ones.
 pub(super) fn folders(source: &DerivedInput<'_>, removed: &[DocumentId]) -> Vec<Derived> {
     let file = |(folder, documents): (&str, Vec<&Listed>)| {
         let mut text = head(source, folder, documents.len());
@@ -63,7 +63,7 @@ fn head(source: &DerivedInput<'_>, name: &str, documents: usize) -> String {
     )
 }
 
-/// One document: a link as seen from `folder`, its type, its description.
+/// Returns the line of one document: a link as seen from `folder`, its type and its description.
 fn line(listed: &Listed, folder: &str) -> String {
     let path = listed.id.live_path();
     let path = path.strip_prefix(folder).map_or(path.as_str(), |rest| rest.trim_start_matches('/'));
@@ -76,7 +76,7 @@ fn line(listed: &Listed, folder: &str) -> String {
     format!("- [{title}]({target}) ({}){description}\n", listed.metadata.node_type.as_str())
 }
 
-/// A text of the vault as one line of plain Markdown text: no markup, no HTML, no line end.
+/// Escapes a text of the vault to one line of plain Markdown, without markup, HTML or line ends.
 fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {

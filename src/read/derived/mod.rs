@@ -1,9 +1,9 @@
 //! Derived files: `context.yaml`, the graph of the published documents for other readers, and
 //! `INDEX.md`, a list for people (paper, section 4.4; `spec/derived.md`).
 //!
-//! They are made from the verified texts of one checkpoint and from nothing else, so that the same
-//! checkpoint gives the same bytes; no command trusts them, and they can be deleted. [`files`]
-//! makes them, [`write()`] brings them to the disk, and never over a file that is not ours.
+//! Derived files are made only from the verified texts of one checkpoint, so the same checkpoint
+//! always gives the same bytes. No command trusts them, and they can be deleted. [`files`] makes
+//! them, and [`write()`] writes them to disk, but never over a file of another program.
 
 mod context;
 mod list;
@@ -22,61 +22,60 @@ use crate::values::model::id::{DocumentId, fold, folder_of};
 use crate::values::model::layout::{self, limit};
 use crate::values::model::number::CheckpointNumber;
 
-/// How many hubs are listed.
+/// Maximum number of listed hubs.
 const HUBS: usize = 10;
 
-/// A derived file as it should be.
+/// A derived file in its expected state.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Derived {
     /// Path in the vault.
     pub(crate) path: String,
-    /// Its bytes.
     pub(crate) text: String,
 }
 
-/// What became of a derived file.
+/// Result of writing a derived file.
 #[derive(Debug)]
 pub(crate) enum Outcome {
-    /// It was there, byte for byte.
+    /// The file already has these bytes.
     Unchanged,
-    /// It was made.
+    /// The file was created.
     Created,
-    /// It had other bytes of ours.
+    /// The file had other bytes written by ctx.
     Replaced,
-    /// A file that is not ours has this name, or another spelling of it.
+    /// A file of another program has this name, or another spelling of it.
     Foreign(String),
-    /// Its folder is not there.
+    /// The folder of the file does not exist.
     NoFolder,
-    /// It could not be read or written.
+    /// The file could not be read or written.
     Failed(FileError),
 }
 
 serialize_as_words!(Outcome);
 
-/// Which of the derived files.
+/// Selection of derived files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Which {
-    /// Those that `ctx index` writes.
+    /// Files that `ctx index` writes.
     Asked,
-    /// Those that follow a publication.
+    /// Files that follow a publication.
     Automatic,
-    /// Those that a verifier compares, for which no index is made.
+    /// Files that a verifier compares, without making an index.
     Compared,
 }
 
-/// Why there are no derived files.
+/// Reason why the derived files cannot be made.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub(crate) enum DerivedError {
-    /// The log cannot be relied on.
+    /// The log is unreliable.
     #[error("the checkpoint log cannot be relied on: {0}")]
     Log(#[from] LogError),
-    /// The chain does not vouch for some documents: an index would leave them out without a word.
+    /// The chain does not vouch for some documents, and an index must not omit them silently.
     #[error("{} cannot be read", crate::values::text_util::count(.0.len(), "document"))]
     Withheld(Vec<Withheld>),
 }
 
-/// What the files of a checkpoint are made from.
+/// Data from which the files of a checkpoint are made.
 struct DerivedInput<'s> {
     snapshot: &'s Snapshot<'s>,
     config: Config,
@@ -86,17 +85,18 @@ struct DerivedInput<'s> {
     hubs: Vec<graph::rank::Hub>,
 }
 
-/// Makes the derived files of the head; none where nothing is published. Folders whose documents
-/// were `removed` have a list too where there are lists of folders.
+/// Makes the derived files of the head; empty if nothing is published. If the configuration asks
+/// for lists of folders, the folders of `removed` documents have one, too.
 ///
 /// # Errors
-/// The log or a document of the head cannot be relied on.
+/// Fails if the log or a document of the head is unreliable.
 pub(crate) fn files(
     vault: &Vault,
     which: Which,
     removed: &[DocumentId],
 ) -> Result<Vec<Derived>, DerivedError> {
-    // On request every text is read; what follows each event is worth an index.
+    // A request reads every text. Files that follow events are frequent enough to make an index for
+    // them.
     let need = match which {
         Which::Asked | Which::Compared => Need::Versions,
         Which::Automatic => Need::Fields,
@@ -130,7 +130,7 @@ pub(crate) fn files(
 }
 
 impl Outcome {
-    /// The name in output.
+    /// Returns the word of the outcome in reports.
     pub(crate) fn as_str(&self) -> &'static str {
         match self {
             Self::Unchanged => "unchanged",
@@ -142,17 +142,17 @@ impl Outcome {
         }
     }
 
-    /// Whether the file is not what it should be, and can be written.
+    /// Returns true if the file was or would be written.
     pub(crate) fn is_stale(&self) -> bool {
         matches!(self, Self::Created | Self::Replaced)
     }
 
-    /// Whether a file is there that would change.
+    /// Returns true if an existing file would change.
     pub(crate) fn is_outdated(&self) -> bool {
         matches!(self, Self::Replaced)
     }
 
-    /// Why the file was left as it is.
+    /// Returns the reason why the file was left unchanged.
     pub(crate) fn reason(&self) -> Option<String> {
         match self {
             Self::Foreign(path) => {
@@ -164,7 +164,7 @@ impl Outcome {
     }
 }
 
-/// Brings derived files to the disk, each with what became of it; `dry_run` only says what would.
+/// Writes derived files to disk, and returns the result of each. A dry run writes nothing.
 pub(crate) fn write(vault: &Vault, files: &[Derived], dry_run: bool) -> Vec<Outcome> {
     let bring = |file| bring(vault, file, dry_run).unwrap_or_else(Outcome::Failed);
     files.iter().map(bring).collect()
@@ -200,12 +200,12 @@ fn bring(vault: &Vault, file: &Derived, dry_run: bool) -> Result<Outcome, FileEr
     Ok(Outcome::Replaced)
 }
 
-/// How the first line of a derived file begins.
+/// Start of the first line of a derived file.
 const MARKS: [&str; 2] = ["# generated-by: ctx index", "<!-- generated-by: ctx index"];
-/// How a `context.yaml` of the reference implementation begins, whose agents read the file.
+/// Start of a `context.yaml` of the reference implementation, whose agents read the file.
 const FOREIGN_MARK: &str = "# Auto-generated. Do not edit manually.\nversion: 1\ngenerated_at: ";
 
-/// Whether bytes bear a mark that says that they are generated.
+/// Returns true if the bytes start with a mark of a generated file.
 fn is_ours(bytes: &[u8]) -> bool {
     let (bytes, mut marks) = (unix(bytes), MARKS.iter().chain([&FOREIGN_MARK]));
     marks.any(|mark| bytes.starts_with(mark.as_bytes()))
@@ -217,8 +217,8 @@ fn unix(bytes: &[u8]) -> Vec<u8> {
     lines.map(|line| line.strip_suffix(b"\r").unwrap_or(line)).collect::<Vec<_>>().join(&b'\n')
 }
 
-/// The derived files that other programs read and that are not what the head gives, each with why.
-/// Without such a file nothing is read.
+/// Returns the derived files that other programs read and that do not match the head, each with the
+/// reason. Nothing is read if no such file exists.
 pub(crate) fn differing(vault: &Vault) -> Vec<(String, String)> {
     let makes_lists = vault.config().index.folders;
     let root = [layout::CONTEXT_YAML, layout::INDEX];
@@ -235,17 +235,17 @@ pub(crate) fn differing(vault: &Vault) -> Vec<(String, String)> {
             true if unix(&found).starts_with(FOREIGN_MARK.as_bytes()) => {
                 "the reference implementation made it, and nothing vouches for it"
             }
-            true => "it is not what the last checkpoint gives: it is older, or was edited",
+            true => "it does not match the last checkpoint: it is older, or was edited",
             false if file.path == layout::CONTEXT_YAML => {
                 "ctx did not make it: nothing vouches for it"
             }
             false if makes_lists => {
-                "it has no mark of ctx, which makes lists: nothing vouches for it"
+                "it lacks the mark of ctx, which makes lists: nothing vouches for it"
             }
             false if has_lines_of(&found, &file.text) => {
                 "it has lines of the list that ctx makes, but no mark: nothing vouches for it"
             }
-            // A list that people keep themselves.
+            // A list that people maintain themselves.
             false => return None,
         };
         Some((file.path, why.to_owned()))
@@ -253,7 +253,7 @@ pub(crate) fn differing(vault: &Vault) -> Vec<(String, String)> {
     files.into_iter().filter_map(differs).collect()
 }
 
-/// Returns true if at least half of the lines of a list, and two of them, are those of a derived one.
+/// Returns true if at least half of the lines of a list, and two of them, occur in a derived one.
 fn has_lines_of(found: &[u8], text: &str) -> bool {
     let made: BTreeSet<&[u8]> = text.lines().map(str::as_bytes).collect();
     let lines = found.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii_end);
@@ -265,25 +265,25 @@ fn has_lines_of(found: &[u8], text: &str) -> bool {
     same >= 2 && 2 * same >= all
 }
 
-/// Whether a derived file is there.
+/// Returns true if a derived file exists.
 fn is_there(vault: &Vault, path: &str) -> bool {
     vault.files().exists(path)
         && vault.files().read(path, limit::HISTORY).is_ok_and(|bytes| is_ours(&bytes))
 }
 
-/// What became of the derived files that follow events.
+/// Result of updating the derived files after events.
 #[derive(Debug, Default)]
 pub(crate) struct Followed {
-    /// The paths of those that were written again, or would be.
+    /// Paths of the files that were written, or would be in a dry run.
     pub(crate) written: Vec<String>,
-    /// The paths of those that could not be written, each with the reason.
+    /// Paths of the files that could not be written, each with the reason.
     pub(crate) failed: Vec<(String, String)>,
 }
 
-/// Writes the derived files that follow events (DERIV-9), as far as that goes: those that are
-/// there and, while the vault is small, those that the configuration asks for. `documents` is how
-/// many the head holds, `removed` which ones its event removed. An event stands whatever happens
-/// here. A dry run writes nothing.
+/// Updates the derived files after an event (DERIV-9), as far as possible: existing ones and, in a
+/// small vault, those that the configuration asks for. `documents` is the number of documents in
+/// the head, and `removed` lists those that the event removed. A failure here does not affect the
+/// event. A dry run writes nothing.
 pub(crate) fn follow(
     vault: &Vault,
     documents: usize,

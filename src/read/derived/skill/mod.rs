@@ -1,9 +1,9 @@
-//! What teaches an agent to use a vault: a `SKILL.md`, and a section of `AGENTS.md`
-//! (`spec/derived.md`, DERIV-11). Both are made from what one checkpoint publishes, and end with a
-//! line that has the hash of what is before it, so that a file that was edited by hand is known, and
-//! never written over.
+//! Files that teach an agent to use a vault: a `SKILL.md`, and a section of `AGENTS.md`
+//! (`spec/derived.md`, DERIV-11). Both are made from one checkpoint. They end with a line that
+//! contains the hash of the text before it, so that a file edited by hand is recognised and
+//! never overwritten.
 //!
-//! `text` are the words; [`bring`] puts them into the files of a project.
+//! `text` contains the words, and [`bring`] writes them to the files of a project.
 
 mod text;
 
@@ -14,39 +14,39 @@ use crate::values::model::layout::limit;
 
 pub(crate) use text::{About, PackLine, texts};
 
-/// How the first line of a section of ours reads.
+/// First line of a generated section.
 const BEGIN: &str = "<!-- generated-by: ctx skill install -->";
-/// How the last line of a text of ours begins.
+/// Start of the last line of a generated text.
 const END: &str = "<!-- end of generated-by: ctx skill install; ";
 
-/// A text of ours, and the file that it is for.
+/// A generated text, and the file that it goes into.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Taught {
     /// Path in the project.
     pub(crate) path: String,
-    /// The text, with its last line.
+    /// Text with its last line.
     pub(crate) text: String,
-    /// Whether other text may be in the file before and after it.
+    /// True if the file may contain other text before and after it.
     pub(crate) is_section: bool,
 }
 
-/// What becomes of a file.
+/// Change of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Change {
-    /// It has the text already.
+    /// The file already has the text.
     Unchanged,
     /// The file does not exist.
     Create(String),
-    /// It gets these bytes in place of those.
+    /// The file has the first text, and gets the second.
     Replace(String, String),
-    /// What is there was edited by hand, or is of another program.
+    /// The file was edited by hand, or belongs to another program.
     Edited(&'static str),
 }
 
 serialize_as_words!(Change);
 
 impl Change {
-    /// The name in output.
+    /// Returns the word of the change in reports.
     pub(crate) fn as_str(&self) -> &'static str {
         match self {
             Self::Unchanged => "unchanged",
@@ -58,7 +58,7 @@ impl Change {
 }
 
 impl Taught {
-    /// A text with a last line that says that it is ours, and its hash.
+    /// Appends a last line to a text that marks it as generated and contains its hash.
     fn sealed(path: String, text: &str, is_section: bool) -> Self {
         let begin = if is_section { format!("{BEGIN}\n") } else { String::new() };
         let text = format!("{begin}{text}");
@@ -66,18 +66,19 @@ impl Taught {
         Self { path, text: text + &end, is_section }
     }
 
-    /// What its file would become, by what it is now.
+    /// Returns the change of the file, given its current text.
     fn change(&self, old: Option<&str>) -> Change {
         match old {
             None => Change::Create(self.text.clone()),
             Some(old) if self.is_section => self.in_place(old),
             Some(old) if old == self.text => Change::Unchanged,
             Some(old) if is_sealed(old) => Change::Replace(old.to_owned(), self.text.clone()),
-            Some(_) => Change::Edited("it was edited by hand, or is of another program"),
+            Some(_) => Change::Edited("it was edited by hand, or belongs to another program"),
         }
     }
 
-    /// The same of a section: in place of the one that is there, else at the end.
+    /// Returns the change of a file with a section: replaces an existing section, otherwise
+    /// appends it.
     fn in_place(&self, old: &str) -> Change {
         let (before, rest) =
             match (lines_with(old, BEGIN).as_slice(), lines_with(old, END).as_slice()) {
@@ -106,27 +107,27 @@ impl Taught {
     }
 }
 
-/// Where lines begin that begin with these words.
+/// Returns the start of each line that begins with these words.
 fn lines_with(text: &str, words: &str) -> Vec<usize> {
     let found = text.match_indices(words).map(|(at, _)| at);
     found.filter(|at| *at == 0 || text.as_bytes()[at - 1] == b'\n').collect()
 }
 
-/// The last line of a text.
+/// Returns the last line of a text.
 fn end_of(text: &str) -> String {
     format!("{END}{} -->\n", Digest::of(text.as_bytes()))
 }
 
-/// Whether a text is one of ours, as we wrote it.
+/// Returns true if a text is generated and unchanged.
 fn is_sealed(text: &str) -> bool {
     let end = text.rfind(END).filter(|end| lines_with(text, END).contains(end));
     end.is_some_and(|end| text[end..] == end_of(&text[..end]))
 }
 
-/// What becomes of each file of a project.
+/// Returns the change of each file of a project.
 ///
 /// # Errors
-/// A file cannot be read.
+/// Fails if a file cannot be read.
 pub(crate) fn plan(files: &Files, taught: &[Taught]) -> Result<Vec<Change>, FileError> {
     let change = |one: &Taught| {
         let old = files.read_optional(&one.path, limit::DOCUMENT)?;
@@ -139,10 +140,10 @@ pub(crate) fn plan(files: &Files, taught: &[Taught]) -> Result<Vec<Change>, File
     taught.iter().map(change).collect()
 }
 
-/// Writes a file as a plan says. One that another program changed meanwhile is left as it is.
+/// Writes a file as planned. If another program changed the file meanwhile, it is left unchanged.
 ///
 /// # Errors
-/// It cannot be written.
+/// Fails if the file cannot be written.
 pub(crate) fn bring(files: &Files, one: &Taught, change: &Change) -> Result<(), FileError> {
     match change {
         Change::Create(text) => files.create_durable(&one.path, text.as_bytes()),
@@ -167,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn a_section_is_put_at_the_end_and_then_in_its_place() {
+    fn skill_section_is_appended_and_then_replaced() {
         let (one, two) = (section("one\n"), section("two\n"));
         let first = replaced(one.change(Some("# Agents\n")));
         assert_eq!(first, format!("# Agents\n\n{}", one.text));
@@ -179,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_edited_by_hand_stays() {
+    fn skill_keeps_text_that_was_edited_by_hand() {
         let one = section("one\n");
         let edited =
             |old: &str| assert!(matches!(one.change(Some(old)), Change::Edited(_)), "{old}");
