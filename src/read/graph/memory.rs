@@ -8,24 +8,24 @@ use crate::files::vault::site::SiteLinks;
 use crate::text::document::links::{LinkKind, LinkTarget, Names, site_targets};
 use crate::values::model::id::{DocumentId, fold};
 
-/// The documents of one checkpoint with what they mention.
+/// Documents of one checkpoint with their mentions.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Memory {
     documents: BTreeMap<DocumentId, BTreeSet<Mention>>,
     sites: SiteLinks,
     /// Documents by the key of their last segment.
     named: HashMap<String, Arc<Names>>,
-    /// Who mentions an id, by its folded text, and how.
+    /// Mentions of an id, by its folded text, with the document that contains each.
     by_id: HashMap<String, Vec<(DocumentId, Mention)>>,
-    /// Who mentions a name, by its key.
+    /// Mentions of a name, by its key.
     by_name: HashMap<String, Vec<(DocumentId, Mention)>>,
     aliases: HashMap<DocumentId, Vec<String>>,
-    /// Documents by the folding of another name that they have.
+    /// Documents by the folded text of an alias.
     aliased: HashMap<String, Arc<Names>>,
 }
 
 impl Memory {
-    /// Takes in documents, each with what it mentions, and where links from the root lead.
+    /// Makes a catalog of documents with their mentions, and of the targets of links from the root.
     pub(crate) fn new(
         documents: impl IntoIterator<Item = (DocumentId, BTreeSet<Mention>)>,
         sites: SiteLinks,
@@ -60,7 +60,7 @@ impl Memory {
         memory
     }
 
-    /// The same documents with the other names that they have.
+    /// Adds the aliases of the documents.
     pub(crate) fn with_aliases(
         mut self,
         aliases: impl IntoIterator<Item = (DocumentId, Vec<String>)>,

@@ -1,10 +1,10 @@
-//! The graph of a vault: which document refers to which, at one checkpoint (`spec/graph.md`).
+//! The graph of a vault: references between documents at one checkpoint (`spec/graph.md`).
 //!
-//! A document says what it mentions ([`Mention`]); which document a mention means is decided among
-//! the ids of the checkpoint ([`resolve`]), and gives an [`Edge`]. A [`Catalog`] answers the few
-//! questions that this takes: [`memory::Memory`] from texts that were read, an index from posting
-//! lists. [`walk`] has neighbours, [`rank`] hubs, [`order`] dependencies of sources. Nothing here
-//! touches the disk, and every answer has one order.
+//! A document contains mentions ([`Mention`]). [`resolve`] finds the document of the checkpoint
+//! that a mention refers to, which makes an [`Edge`]. A [`Catalog`] answers the few questions that
+//! this needs: [`memory::Memory`] from texts that were read, an index from posting lists. [`walk`]
+//! finds neighbours, [`rank`] hubs, and [`order`] the dependencies of sources. Nothing here reads
+//! the disk, and every answer has one order.
 
 pub(crate) mod memory;
 pub(crate) mod order;
@@ -22,12 +22,10 @@ use crate::files::vault::site::SiteLinks;
 use crate::text::document::links::{Link, LinkKind, LinkTarget, Names, last_segment, site_targets};
 use crate::values::model::id::{DocumentId, fold};
 
-/// What a document says about another one, whether or not that one exists.
+/// A reference in a document to another one, which may not exist.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub(crate) struct Mention {
-    /// How it refers.
     pub(crate) kind: LinkKind,
-    /// To what.
     pub(crate) target: LinkTarget,
 }
 
@@ -37,57 +35,57 @@ impl From<Link> for Mention {
     }
 }
 
-/// A document that refers to another one; both exist.
+/// A reference from one document to another; both exist.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Edge {
-    /// Who refers.
+    /// Document that contains the reference.
     pub(crate) from: DocumentId,
-    /// To whom.
+    /// Document that it refers to.
     pub(crate) to: DocumentId,
-    /// How.
     pub(crate) kind: LinkKind,
 }
 
-/// What the graph is made from: the documents of one checkpoint and what they mention.
+/// Documents of one checkpoint with their mentions.
 ///
-/// Every question is about one key, so that posting lists can answer it: by id, by `kind` and
-/// target, by the folded last segment of a name ([`name_key`]).
+/// Each question is about one key, so that posting lists can answer it: an id, a `kind` and target,
+/// or the folded last segment of a name ([`name_key`]).
 pub(crate) trait Catalog {
-    /// Whether the checkpoint holds this document.
+    /// Returns true if the checkpoint contains this document.
     fn holds(&self, id: &DocumentId) -> bool;
 
-    /// Where links from the root of a site lead, as the checkpoint says.
+    /// Returns the targets of links from the root of a site, as the checkpoint defines them.
     fn sites(&self) -> &SiteLinks;
 
-    /// Every document, in byte order.
+    /// Returns every document, in byte order.
     fn ids(&self) -> Vec<DocumentId>;
 
-    /// What a document mentions, each once.
+    /// Returns the distinct mentions of a document.
     fn mentions(&self, id: &DocumentId) -> BTreeSet<Mention>;
 
-    /// Who mentions exactly this id, also by a path from the root, and how.
+    /// Returns the documents that mention exactly this id, even by a path from the root, with the
+    /// kind of link.
     fn mentioned_by(&self, id: &DocumentId) -> Vec<(DocumentId, LinkKind)>;
 
-    /// Who mentions a name with this key.
+    /// Returns the mentions of a name with this key.
     fn naming(&self, key: &str) -> Vec<(DocumentId, Mention)>;
 
-    /// The documents whose last segment has this key. It is asked for each mention of a name, so it
-    /// must not look at each of them every time.
+    /// Returns the documents whose last segment has this key. It is called for each mention of a
+    /// name, so it must not scan the documents every time.
     fn named(&self, key: &str) -> Arc<Names>;
 
-    /// The other names of a document, where the layout has such.
+    /// Returns the aliases of a document, if the layout has aliases.
     fn aliases(&self, id: &DocumentId) -> Vec<String>;
 
-    /// The documents that have another name which folds to this text.
+    /// Returns the documents with an alias that folds to this text.
     fn aliased(&self, folded: &str) -> Arc<Names>;
 }
 
-/// The key under which names and the ids that they may mean are found: the folded last segment.
+/// Returns the key of a name and of the ids that it may refer to: the folded last segment.
 pub(crate) fn name_key(name: &str) -> String {
     fold(last_segment(name))
 }
 
-/// The document that a mention means, if the catalog holds it.
+/// Returns the document that a mention refers to, if the catalog contains it.
 pub(crate) fn resolve(
     catalog: &impl Catalog,
     from: &DocumentId,
@@ -99,7 +97,7 @@ pub(crate) fn resolve(
             if catalog.holds(&id) {
                 return Some(id);
             }
-            // The file of the document may have its name in another case (GRAPH-22).
+            // The file name of the document may have another case (GRAPH-22).
             let names =
                 (mention.kind == LinkKind::Reference).then(|| catalog.named(&name_key(text)));
             names?.in_other_case(&id).cloned()
@@ -117,8 +115,8 @@ pub(crate) fn resolve(
     }
 }
 
-/// The edges that leave a document. One that refers to itself has no edge for that, unless it
-/// depends on itself, which is a cycle.
+/// Returns the edges that leave a document. A document that refers to itself makes an edge only if
+/// it depends on itself, which is a cycle.
 pub(crate) fn outgoing(catalog: &impl Catalog, id: &DocumentId) -> BTreeSet<Edge> {
     let edge = |mention: Mention| {
         let to = resolve(catalog, id, &mention)?;
@@ -127,24 +125,24 @@ pub(crate) fn outgoing(catalog: &impl Catalog, id: &DocumentId) -> BTreeSet<Edge
     catalog.mentions(id).into_iter().filter_map(edge).filter(says_something).collect()
 }
 
-/// Edges by the documents that they lead to.
+/// Edges by their target.
 type ByTarget = HashMap<DocumentId, Vec<Edge>>;
 
-/// The edges that lead to documents. A name that many documents have is resolved once for each
-/// mention of it, however many of these documents are asked for.
+/// Finds the edges that lead to documents. The mentions of a name that many documents share are
+/// resolved once, for any number of these documents.
 pub(crate) struct Incoming<'c, C> {
     catalog: &'c C,
-    /// By the key of a name: the edges that its mentions make.
+    /// Edges of the mentions of a name, by its key.
     by_name: RefCell<HashMap<String, Rc<ByTarget>>>,
 }
 
 impl<'c, C: Catalog> Incoming<'c, C> {
-    /// The edges of a catalog.
+    /// Makes a finder for a catalog.
     pub(crate) fn new(catalog: &'c C) -> Self {
         Self { catalog, by_name: RefCell::default() }
     }
 
-    /// The edges that lead to a document.
+    /// Returns the edges that lead to a document.
     pub(crate) fn of(&self, id: &DocumentId) -> BTreeSet<Edge> {
         let exactly = self.catalog.holds(id).then(|| self.catalog.mentioned_by(id));
         let edge = |(from, kind)| Edge { from, to: id.clone(), kind };
@@ -176,7 +174,7 @@ impl<'c, C: Catalog> Incoming<'c, C> {
     }
 }
 
-/// Every edge, in the order of origin, target and kind.
+/// Returns every edge, in the order of origin, target and kind.
 pub(crate) fn edges(catalog: &impl Catalog) -> Vec<Edge> {
     catalog.ids().iter().flat_map(|id| outgoing(catalog, id)).collect()
 }

@@ -1,5 +1,6 @@
-//! Dependencies of sources: the order in which they are hydrated, and cycles, for which there is
-//! none (paper, section 10.2). Iterative throughout: a chain of dependencies may be long.
+//! Dependencies of sources: the order in which sources are hydrated, and cycles, which prevent such
+//! an order (paper, section 10.2). All functions are iterative, because a chain of dependencies may
+//! be long.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt;
@@ -13,15 +14,14 @@ use crate::text::document::links;
 use crate::text::document::validate::{Problem, Severity};
 use crate::values::model::id::DocumentId;
 
-/// What each source depends on. A source without an entry depends on nothing.
+/// Dependencies of each source. A source without an entry depends on nothing.
 pub(crate) type Dependencies = BTreeMap<DocumentId, BTreeSet<DocumentId>>;
 
-/// Sources that wait for each other: the first depends on the second, and so on, and the last on
-/// the first.
+/// Sources that wait for each other: each depends on the next one, and the last on the first.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Cycle(Vec<DocumentId>);
 
-/// How many sources of a cycle are printed.
+/// Maximum number of sources of a cycle that are printed.
 const SHOWN: usize = 20;
 
 impl fmt::Display for Cycle {
@@ -37,7 +37,7 @@ impl fmt::Display for Cycle {
 }
 
 impl Cycle {
-    /// The cycle as what is wrong with one of its sources.
+    /// Returns the problem of a source in the cycle.
     pub(crate) fn problem(&self, line: Option<usize>) -> Problem {
         Problem {
             code: "dependency-cycle",
@@ -49,7 +49,7 @@ impl Cycle {
     }
 }
 
-/// That a source depends on a document that is none.
+/// Returns the problem of a source that depends on a document that is not a source.
 pub(crate) fn not_a_source(other: &DocumentId, line: Option<usize>) -> Problem {
     Problem {
         code: "dependency-kind",
@@ -60,7 +60,7 @@ pub(crate) fn not_a_source(other: &DocumentId, line: Option<usize>) -> Problem {
     }
 }
 
-/// That the text of a source links another one that it does not depend on.
+/// Returns the problem of a source whose text links another source that it does not depend on.
 pub(crate) fn unlisted(other: &DocumentId, line: usize) -> Problem {
     Problem {
         code: "dependency-unlisted",
@@ -72,17 +72,18 @@ pub(crate) fn unlisted(other: &DocumentId, line: usize) -> Problem {
     }
 }
 
-/// What a source depends on, as its frontmatter says; nothing for other documents.
+/// Returns the dependencies in the frontmatter of a source; empty for other documents.
 pub(crate) fn needed(id: &DocumentId, fields: &Frontmatter) -> BTreeSet<DocumentId> {
     links::dependencies(id, fields).iter().filter_map(|link| link.target.document()).collect()
 }
 
-/// What a source depends on, as its text says; none for a text that cannot be read.
+/// Returns the dependencies in the text of a source; `None` if the text cannot be parsed.
 pub(crate) fn needed_by_text(id: &DocumentId, text: &str) -> Option<BTreeSet<DocumentId>> {
     Some(needed(id, &Document::parse(text).ok()?.frontmatter))
 }
 
-/// Everything that `starts` depend on, directly or not, as `of` tells it of one source.
+/// Returns everything that `starts` depend on, directly or indirectly. `of` returns the
+/// dependencies of one source.
 pub(crate) fn closure(
     starts: impl IntoIterator<Item = DocumentId>,
     mut of: impl FnMut(&DocumentId) -> BTreeSet<DocumentId>,
@@ -99,9 +100,9 @@ pub(crate) fn closure(
     found
 }
 
-/// The order in which `wanted` sources are hydrated: each after those it depends on, be it by way
-/// of a source that is not wanted; of those that may come next, the smallest in byte order. Sources
-/// for which there is no such order come last, in byte order.
+/// Returns the order in which `wanted` sources are hydrated: each after those it depends on, even
+/// through a source that is not wanted. If several may come next, the smallest in byte order does.
+/// Sources without such an order come last, in byte order.
 pub(crate) fn hydration_order(
     dependencies: &Dependencies,
     wanted: &BTreeSet<DocumentId>,
@@ -118,7 +119,7 @@ pub(crate) fn hydration_order(
             dependents.entry(other).or_default().push(id);
         }
     }
-    // What is not wanted goes first, so that it never decides between two that are.
+    // Unwanted sources go first, so that they never decide between two wanted ones.
     let key = |id| (wanted.contains(id), id);
     let mut ready: BTreeSet<(bool, &DocumentId)> =
         waiting.iter().filter(|(_, n)| **n == 0).map(|(id, _)| key(*id)).collect();
@@ -141,8 +142,8 @@ pub(crate) fn hydration_order(
     order
 }
 
-/// Returns the groups of sources that wait for each other, directly or not (strongly connected
-/// components), in byte order of their smallest.
+/// Returns the groups of sources that wait for each other, directly or indirectly (strongly
+/// connected components), in byte order of their smallest source.
 pub(crate) fn cyclic_groups(dependencies: &Dependencies) -> Vec<BTreeSet<DocumentId>> {
     let mut graph = DiGraph::<&DocumentId, (), usize>::default();
     let mut nodes: BTreeMap<&DocumentId, NodeIndex<usize>> = BTreeMap::new();
@@ -153,7 +154,7 @@ pub(crate) fn cyclic_groups(dependencies: &Dependencies) -> Vec<BTreeSet<Documen
             graph.add_edge(from, to, ());
         }
     }
-    // Kosaraju's algorithm has its own stack; a long chain would end that of a recursive one.
+    // Kosaraju's algorithm has its own stack; a long chain would overflow that of a recursive one.
     let components = kosaraju_scc(&graph).into_iter();
     let is_cyclic = |nodes: &Vec<NodeIndex<usize>>| {
         nodes.len() > 1 || nodes.iter().any(|node| graph.contains_edge(*node, *node))
@@ -164,7 +165,7 @@ pub(crate) fn cyclic_groups(dependencies: &Dependencies) -> Vec<BTreeSet<Documen
     groups
 }
 
-/// A shortest cycle through one source of a cyclic group.
+/// Returns a shortest cycle through one source of a cyclic group.
 pub(crate) fn cycle(
     dependencies: &Dependencies,
     group: &BTreeSet<DocumentId>,
@@ -233,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_chain_is_no_deep_recursion() {
+    fn order_handles_a_long_chain_without_recursion() {
         let name = |n: usize| -> DocumentId { format!("s/{n:06}").parse().unwrap() };
         let next = |id: &DocumentId| -> BTreeSet<DocumentId> {
             let n: usize = id.as_str()[2..].parse().unwrap();
@@ -260,7 +261,7 @@ mod tests {
         })
     }
 
-    /// What each source reaches, by repeated joining.
+    /// Returns the sources that each source reaches, by repeated joining.
     fn reachable(found: &Dependencies) -> Dependencies {
         let mut all = found.clone();
         loop {

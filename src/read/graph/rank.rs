@@ -1,4 +1,4 @@
-//! Hubs: the documents that most others refer to (paper, section 4.4).
+//! Hubs: the documents with the most references from others (paper, section 4.4).
 
 use std::collections::BTreeMap;
 
@@ -6,17 +6,16 @@ use super::{Catalog, edges};
 use crate::text::document::links::LinkKind;
 use crate::values::model::id::DocumentId;
 
-/// A document and how many others refer to it.
+/// A document and the number of documents that refer to it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Hub {
-    /// The document.
     pub(crate) id: DocumentId,
-    /// Documents whose bodies refer to it, each counted once.
+    /// Number of documents whose bodies refer to it.
     pub(crate) degree: usize,
 }
 
-/// The `limit` documents with the most inbound references, the most referred to first, equal ones
-/// in byte order. A document that no document refers to is none.
+/// Returns up to `limit` documents with the most inbound references, most first, equal ones in byte
+/// order. Documents without inbound references are left out.
 pub(crate) fn hubs(catalog: &impl Catalog, limit: usize) -> Vec<Hub> {
     let mut degrees: BTreeMap<DocumentId, usize> = BTreeMap::new();
     for edge in edges(catalog) {

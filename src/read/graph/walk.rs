@@ -1,4 +1,4 @@
-//! Neighbours: what can be reached from a document in a number of steps.
+//! Neighbours: documents within a number of steps from a document.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,47 +6,45 @@ use super::{Catalog, Edge, Incoming, outgoing};
 use crate::text::document::links::LinkKind;
 use crate::values::model::id::DocumentId;
 
-/// Which way edges are followed.
+/// Direction in which edges are followed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Direction {
-    /// To those who refer: backlinks.
+    /// To documents that refer to this one: backlinks.
     In,
-    /// To what is referred to.
+    /// To documents that this one refers to.
     Out,
-    /// Both ways.
+    /// Both directions.
     Both,
 }
 
-/// How far to go, and along which edges.
+/// Limits and filters of a walk.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Walk {
-    /// The most steps.
+    /// Maximum number of steps.
     pub(crate) hops: usize,
-    /// Which way.
     pub(crate) direction: Direction,
-    /// Only edges of this kind, if one is named.
+    /// Kind of the edges that are followed; `None` for every kind.
     pub(crate) kind: Option<LinkKind>,
-    /// The most neighbours.
+    /// Maximum number of neighbours.
     pub(crate) limit: usize,
 }
 
 /// A document that was reached.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Neighbor {
-    /// The document.
     pub(crate) id: DocumentId,
-    /// The fewest steps that lead to it.
+    /// Fewest steps to the document.
     pub(crate) hops: usize,
-    /// The edges by which it was reached, from documents one step nearer.
+    /// Edges that reached it, from documents one step nearer.
     pub(crate) via: BTreeSet<Edge>,
 }
 
-/// What a walk has found.
+/// Result of a walk.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Neighborhood {
-    /// The nearest first, equally near ones in byte order. The start is not among them.
+    /// Neighbours, nearest first, equally near ones in byte order, without the start.
     pub(crate) neighbors: Vec<Neighbor>,
-    /// Whether there are more than the limit let in.
+    /// True if there are more neighbours than the limit.
     pub(crate) truncated: bool,
 }
 
@@ -114,7 +112,7 @@ mod tests {
         text.parse().unwrap()
     }
 
-    /// A catalog from lines `from kind target`, where `?name` is a wikilink.
+    /// Makes a catalog of lines `from kind target`; `?name` is a wikilink.
     fn catalog(ids: &[&str], lines: &[(&str, LinkKind, &str)]) -> Memory {
         let mut documents: BTreeMap<DocumentId, BTreeSet<Mention>> =
             ids.iter().map(|text| (id(text), BTreeSet::new())).collect();
@@ -141,7 +139,7 @@ mod tests {
     const ALL: Walk = Walk { hops: 9, direction: Direction::Both, kind: None, limit: 100 };
 
     #[test]
-    fn the_nearest_come_first_with_the_edges_that_lead_to_them() {
+    fn neighbors_come_nearest_first_with_their_edges() {
         use LinkKind::{DerivedFrom, Reference};
         let lines = [
             ("a", Reference, "b"),
@@ -204,7 +202,7 @@ mod tests {
             near.remove(&start);
             let walk = Walk { hops, direction, kind: None, limit: 100 };
             let found = neighbors(&vault, &start, &walk).neighbors;
-            // A walk with a lower limit is the beginning of it: so pages of one are its parts.
+            // A walk with a lower limit is a prefix of it, so its pages are its parts.
             for limit in 0..=found.len() {
                 let part = neighbors(&vault, &start, &Walk { limit, ..walk });
                 prop_assert_eq!(&part.neighbors, &found[..limit]);
