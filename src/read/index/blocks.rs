@@ -1,9 +1,9 @@
 //! An immutable file in which every block is checked before it is first read.
 //!
-//! The payload is followed by one checksum for each block of it and by a trailer of fixed size, so
-//! that opening costs the same whatever the length, and a flipped bit is noticed by a process that
-//! reads the block that holds it. Checksums find accidents; a process that may write the user's
-//! cache directory is the user (`spec/index.md`).
+//! The payload is followed by a checksum for each of its blocks, and by a trailer of fixed size. So
+//! opening takes the same time for every length, and a reader detects a flipped bit in the blocks
+//! that it reads. Checksums find accidents, not attacks: a process that can write the user's cache
+//! directory acts as the user (`spec/index.md`).
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufWriter, Write};
@@ -17,11 +17,11 @@ use twox_hash::XxHash3_64;
 
 use crate::record::checkpoint::fault::Damaged;
 
-/// Bytes that share a checksum.
+/// Size of a block with one checksum, in bytes.
 const BLOCK: usize = 16 << 10;
-/// Begins the trailer: the format and its number.
+/// Start of the trailer: the format and its number.
 const MAGIC: &[u8; 8] = b"ctxidx\x00\x01";
-/// Magic, length of the payload, its last word, checksum of these three.
+/// Size of the trailer: magic, length of the payload, last word, checksum of these three.
 const TRAILER: usize = 32;
 const SUM: usize = 8;
 
@@ -30,9 +30,9 @@ const SUM: usize = 8;
 pub(super) struct Blocks {
     map: Mmap,
     payload: usize,
-    /// The last word of the writer: where it put its table of contents.
+    /// Last word of the writer: the position of its table of contents.
     word: u64,
-    /// Blocks that were read and found as written.
+    /// True for each block that was read and verified.
     sound: Box<[AtomicBool]>,
 }
 
@@ -40,7 +40,7 @@ impl Blocks {
     /// Opens a file that a [`Writer`] finished.
     ///
     /// # Errors
-    /// The system refuses, or the trailer is none.
+    /// Fails if the file cannot be opened or mapped, or its trailer is invalid.
     pub(super) fn open(path: &Path) -> io::Result<Self> {
         let map = map(&File::open(path)?)?;
         let foreign = || io::Error::new(io::ErrorKind::InvalidData, Damaged);
@@ -58,28 +58,28 @@ impl Blocks {
         Ok(Self { map, payload, word, sound })
     }
 
-    /// What the writer said last.
+    /// Returns the last word of the writer.
     pub(super) fn word(&self) -> u64 {
         self.word
     }
 
-    /// The payload from a position on.
+    /// Returns the payload from a position on.
     ///
     /// # Errors
-    /// As [`Blocks::get`].
+    /// Fails like [`Blocks::get`].
     pub(super) fn rest(&self, start: usize) -> Result<&[u8], Damaged> {
         self.get(start..self.payload)
     }
 
-    /// The bytes in a range of the payload.
+    /// Returns a range of the payload.
     ///
     /// # Errors
-    /// The range is not in the payload, or a block of it is not as written.
+    /// Fails if the range exceeds the payload, or one of its blocks is damaged.
     pub(super) fn get(&self, range: Range<usize>) -> Result<&[u8], Damaged> {
         let bytes = self.map.get(range.clone()).filter(|_| range.end <= self.payload);
         let bytes = bytes.ok_or(Damaged)?;
         for block in range.start / BLOCK..range.end.div_ceil(BLOCK) {
-            // Two threads may check the same block; they find the same.
+            // Two threads may check the same block, with the same result.
             if !self.sound[block].load(Ordering::Relaxed) {
                 let start = block * BLOCK;
                 let content = &self.map[start..self.payload.min(start + BLOCK)];
@@ -106,7 +106,7 @@ fn word_at(bytes: &[u8], at: usize) -> u64 {
     word.map_or(0, u64::from_le_bytes)
 }
 
-/// Writes a file that [`Blocks`] reads.
+/// Writer of a file that [`Blocks`] reads.
 pub(super) struct Writer {
     out: BufWriter<File>,
     block: Vec<u8>,
@@ -114,18 +114,18 @@ pub(super) struct Writer {
 }
 
 impl Writer {
-    /// Makes a new file that only its owner may read.
+    /// Creates a file that only its owner can read.
     pub(super) fn create(path: &Path) -> io::Result<Self> {
         let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
         Ok(Self { out: BufWriter::new(file), block: Vec::with_capacity(BLOCK), sums: Vec::new() })
     }
 
-    /// Bytes of the payload so far.
+    /// Returns the number of payload bytes so far.
     pub(super) fn position(&self) -> u64 {
         (self.sums.len() * BLOCK + self.block.len()) as u64
     }
 
-    /// Appends bytes; gives back where they begin.
+    /// Appends bytes, and returns the position of the first one.
     pub(super) fn put(&mut self, mut bytes: &[u8]) -> io::Result<u64> {
         let start = self.position();
         while !bytes.is_empty() {
@@ -146,7 +146,7 @@ impl Writer {
         Ok(())
     }
 
-    /// Ends the file with a last word.
+    /// Completes the file with a last word.
     pub(super) fn finish(mut self, word: u64) -> io::Result<()> {
         let payload = self.position();
         if !self.block.is_empty() {
@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_put_is_read_whatever_its_length() {
+    fn blocks_read_what_was_written_at_any_length() {
         for length in [1, 100, BLOCK - 1, BLOCK, BLOCK + 1, 3 * BLOCK + 17] {
             let (_dir, path, bytes) = written(length);
             let blocks = Blocks::open(&path).unwrap();
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn every_flipped_bit_and_every_cut_is_noticed_by_who_reads_there() {
+    fn blocks_detect_flipped_bits_and_truncation() {
         let (_dir, path, bytes) = written(2 * BLOCK + 5);
         let whole = fs::read(&path).unwrap();
         for at in (0..whole.len()).step_by(911).chain(whole.len() - TRAILER - 30..whole.len()) {
@@ -210,7 +210,7 @@ mod tests {
             fs::write(&path, &whole[..length]).unwrap();
             assert!(Blocks::open(&path).is_err(), "{length}");
         }
-        // A damaged block does not keep another from being read.
+        // A damaged block does not affect the reading of others.
         let mut altered = whole;
         altered[BLOCK + 3] ^= 1;
         fs::write(&path, &altered).unwrap();

@@ -1,8 +1,8 @@
-//! Making an index, and keeping up with the log.
+//! Builds an index, and updates it with the log.
 //!
-//! New checkpoints become a new segment; small segments at the end are merged, so that there are
-//! few of them however many publications there were. One process writes at a time; another one
-//! that comes meanwhile goes without.
+//! New checkpoints become a new segment. Small segments at the end are merged, so that there are
+//! few of them for any number of publications. One process writes at a time; a concurrent process
+//! proceeds without the index.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs::{self, File};
@@ -32,17 +32,17 @@ use crate::values::model::digest::Digest;
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::{CheckpointNumber, Version};
 
-/// A segment is merged with the one before it unless that is so many times as long.
+/// A segment is merged with the previous one unless that is this many times as long.
 const RATIO: u32 = 4;
-/// How many entries of maps are hashed at most to check the checkpoints of the past one by one;
-/// some seconds of work. Beyond it only the head is checked, and the past is read from the log.
+/// Maximum number of map entries that are hashed to check past checkpoints one by one, which takes
+/// some seconds. Beyond this limit only the head is checked, and the log answers for the past.
 const AFFORDABLE: u64 = 20_000_000;
-/// Documents that are read at once.
+/// Number of documents that are read at once.
 const BATCH: usize = 4096;
 
-/// Makes the index of a log, or brings the one that is there up to it; `None` where that cannot be
-/// done: another process is at it, the cache cannot be written, or the log has an entry that is in
-/// one map only. What `at_work` gets is a share of the documents to read.
+/// Builds the index of a log, or updates the existing one. Returns `None` if another process is
+/// writing it, the cache cannot be written, or the log has an entry in only one map. `at_work`
+/// receives the number of documents read and their total.
 pub(crate) fn refresh(
     dir: &Path,
     vault: &Vault,
@@ -60,7 +60,7 @@ pub(crate) fn refresh(
         let hash = chronicle.checkpoint(index.head()).ok().map(|c| c.hash);
         index.log_form() == end.form && hash == Some(index.head_hash())
     });
-    // Another process touched the log: what it says of the past is to be checked again.
+    // Another process wrote the log, so its past is checked again.
     let checked_from = check_all(chronicle, &end)?;
     let judge = Sealings::new(Searched::new(chronicle.checkpoints().to_vec()));
     let of = Of { dir, vault, end: &end, checked_from, judge: &judge };
@@ -72,18 +72,18 @@ pub(crate) fn refresh(
     Index::open(dir, vault)
 }
 
-/// The end of the log that a chronicle was read from.
+/// Returns the end of the log that a chronicle was read from.
 fn end_of(chronicle: &Chronicle<'_>) -> Option<LogEnd> {
     let (head, (form, stamp, hash_at)) = (chronicle.head()?, chronicle.end()?);
     Some(LogEnd { form, stamp, head: head.number, hash: head.hash, hash_at })
 }
 
-/// Brings the index up to a checkpoint that was just appended to a log, under the writers' lock;
-/// `log` is the log as it was. Does nothing where the index was not of that log, or another
-/// process is at it: the next reader catches up.
+/// Updates the index with a checkpoint that was just appended, under the writers' lock. `log` is
+/// the log before it. Does nothing if the index belongs to another log, or another process is
+/// writing it; the next reader catches up.
 ///
 /// # Errors
-/// The index could not be read or written; the next reader builds it again.
+/// Fails if the index cannot be read or written; the next reader builds it again.
 pub(crate) fn follow(
     dir: &Path,
     vault: &Vault,
@@ -105,7 +105,7 @@ pub(crate) fn follow(
     install(dir, &manifest)
 }
 
-/// The end of the log after one more checkpoint; none where its file is not the expected one.
+/// Returns the end of the log after one more checkpoint; `None` if its file is not as expected.
 fn end_after(
     vault: &Vault,
     index: &Index,
@@ -123,13 +123,14 @@ fn end_after(
     Some(LogEnd { form, stamp, head, hash: checkpoint.hash, hash_at })
 }
 
-/// Takes the folder's lock; `None` where another process has it, or other users may write there.
+/// Takes the lock of the folder; `None` if another process holds it, or other users can
+/// write there.
 pub(super) fn lock(dir: &Path) -> io::Result<Option<File>> {
     let cache = cache(dir);
     if cache.make_private() { cache.lock(Duration::ZERO) } else { Ok(None) }
 }
 
-/// Makes the manifest the one that counts, and removes segments that it does not name.
+/// Makes the manifest the current one, and removes segments that it does not name.
 fn install(dir: &Path, manifest: &Manifest) -> io::Result<()> {
     let cache = cache(dir);
     cache.exchange(manifest)?;
@@ -138,7 +139,7 @@ fn install(dir: &Path, manifest: &Manifest) -> io::Result<()> {
     Ok(())
 }
 
-/// What an index is made of.
+/// Inputs of an index.
 struct Of<'o> {
     dir: &'o Path,
     vault: &'o Vault,
@@ -147,11 +148,11 @@ struct Of<'o> {
     judge: &'o Sealings<'o>,
 }
 
-/// Maximum number of removals without an approval that an index knows. With more, the log answers.
+/// Maximum number of unapproved removals that an index records. Beyond it, the log answers.
 const MAX_LOST: usize = 256;
 
 impl Of<'_> {
-    /// The manifest of these segments. `new` are the checkpoints that those of `known` do not have.
+    /// Returns the manifest of these segments. `new` are the checkpoints after those of `known`.
     fn manifest(
         &self,
         segments: Vec<String>,
@@ -170,7 +171,7 @@ impl Of<'_> {
     }
 }
 
-/// A whole index of one segment.
+/// Builds a whole index of one segment.
 fn build(
     of: &Of<'_>,
     chronicle: &Chronicle<'_>,
@@ -181,8 +182,9 @@ fn build(
     of.manifest(vec![name], (Vec::new(), chronicle.checkpoints()))
 }
 
-/// Recomputes the hashes of all checkpoints; gives the first from which on they were. Where that
-/// is more than can be afforded only the head is, and `None` where one is wrong.
+/// Recomputes the hashes of all checkpoints, and returns the first one from which on they were
+/// recomputed. Beyond [`AFFORDABLE`], only the head is checked. Returns `None` if a hash does
+/// not match.
 fn check_all(chronicle: &Chronicle<'_>, end: &LogEnd) -> Option<CheckpointNumber> {
     let (mut size, mut work) = (0u64, 0u64);
     for checkpoint in chronicle.checkpoints() {
@@ -198,7 +200,7 @@ fn check_all(chronicle: &Chronicle<'_>, end: &LogEnd) -> Option<CheckpointNumber
     }
 }
 
-/// The index and what the log has beyond it.
+/// Updates the index with the new checkpoints of the log.
 fn bring_up(
     of: &Of<'_>,
     index: &Index,
@@ -212,7 +214,7 @@ fn bring_up(
     append(of, index, new, at_work)
 }
 
-/// A segment more, merged with those before it that are not much longer.
+/// Appends a segment, merged with previous ones that are not much longer.
 fn append(
     of: &Of<'_>,
     index: &Index,
@@ -239,8 +241,8 @@ fn append(
     of.manifest(segments, (index.manifest.lost.clone(), new))
 }
 
-/// The newest row of an id in an index: its number, version, the checkpoint that sealed that
-/// version first, and whether it has not ended.
+/// The newest row of an id in an index: its number, its version, the first checkpoint that sealed
+/// that version, and true if it has not ended.
 struct Last {
     row: u32,
     version: Version,
@@ -279,15 +281,15 @@ struct SealedRow {
     ended: u32,
 }
 
-/// What some checkpoints did: new versions of each artifact, and ends of old rows.
+/// Changes by some checkpoints: new versions of each artifact, and ends of old rows.
 struct Rows<'c> {
     new: BTreeMap<&'c DocumentId, Vec<SealedRow>>,
     endings: BTreeMap<u32, u32>,
 }
 
 impl<'c> Rows<'c> {
-    /// Goes through the checkpoints; `last` knows what came before them. Fails where an entry is in
-    /// one map only, or has a number that does not fit.
+    /// Collects the changes of the checkpoints; `last` returns the row before them. Fails if an
+    /// entry is in only one map, or has a number that is too large.
     fn of(
         checkpoints: &[&'c Checkpoint],
         last: impl Fn(&DocumentId) -> Result<Option<Last>, Damaged>,
@@ -311,7 +313,7 @@ impl<'c> Rows<'c> {
             for (id, mark) in &checkpoint.set {
                 let (version, chain_hash) = mark.sealed().ok_or(Damaged)?;
                 let versions = new.entry(id).or_default();
-                // The reference implementation may drop an id and take the same version up again.
+                // The reference implementation may drop an id and seal the same version again.
                 let known = match versions.last() {
                     Some(last) => Some((last.version, *last.chain_hash.bytes(), last.sealed)),
                     None => before.get(id).and_then(Option::as_ref).map(Last::seal),
@@ -332,7 +334,7 @@ impl<'c> Rows<'c> {
     }
 }
 
-/// Writes the segment of some checkpoints, reading and verifying every text that they sealed.
+/// Writes the segment of some checkpoints. Reads and verifies every text that they sealed.
 fn write(
     of: &Of<'_>,
     first_row: u32,
@@ -360,7 +362,8 @@ fn write(
     create(of.dir, &name, &parts, read.flatten().map(Ok))
 }
 
-/// Writes a segment under another name first, so that a name always means a whole file.
+/// Writes a segment under a temporary name first, so that a segment name always means a
+/// complete file.
 fn create(
     dir: &Path,
     name: &str,
@@ -374,7 +377,7 @@ fn create(
     Some(name.to_owned())
 }
 
-/// The rows of one artifact.
+/// Returns the rows of one artifact.
 fn lived(of: &Of<'_>, id: &DocumentId, versions: &[SealedRow]) -> Vec<Lived> {
     let files = of.vault.files();
     let is_read = id.is_document() || of.judge.in_force(files).was_governed();
@@ -418,7 +421,7 @@ fn lived(of: &Of<'_>, id: &DocumentId, versions: &[SealedRow]) -> Vec<Lived> {
     versions.iter().map(row).collect()
 }
 
-/// One segment in the place of several that follow one another.
+/// Merges consecutive segments into one.
 fn merge(dir: &Path, segments: &[Segment], hash: &Digest) -> Option<String> {
     let (first, last) = (segments.first()?, segments.last()?);
     let numbers = first.checkpoints().start..last.checkpoints().end;
@@ -433,7 +436,7 @@ fn merge(dir: &Path, segments: &[Segment], hash: &Digest) -> Option<String> {
     let mut sources: Vec<_> =
         segments.iter().map(|s| OldRows::new(s, &within).peekable()).collect();
     let rows = std::iter::from_fn(|| {
-        // By id and then by age; segments are in the order of age.
+        // Ordered by id and then by age; segments are in the order of age.
         let key = |source: &mut std::iter::Peekable<OldRows<'_>>| match source.peek()? {
             Ok(lived) => Some(lived.row.id.clone()),
             Err(Damaged) => Some(String::new()),
@@ -453,7 +456,7 @@ fn merge(dir: &Path, segments: &[Segment], hash: &Digest) -> Option<String> {
     create(dir, &name, &parts, rows)
 }
 
-/// The rows of one segment, ended where a later one says so.
+/// Rows of one segment, with the ends that later segments record.
 struct OldRows<'s> {
     segment: &'s Segment,
     left: Range<u32>,

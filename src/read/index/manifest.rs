@@ -1,4 +1,4 @@
-//! Which segments make up the index, and which log they were made from.
+//! The manifest: the segments of the index, and the log that they were made from.
 
 use std::fs;
 use std::io;
@@ -15,48 +15,48 @@ use crate::record::checkpoint::fault::Damaged;
 use crate::values::model::digest::Digest;
 use crate::values::model::number::CheckpointNumber;
 
-/// How the name of a segment ends.
+/// Suffix of the name of a segment.
 pub(super) const SEGMENT: &str = ".segment";
-/// The file that names the segments. The last byte of the magic is the number of the format: raise it
-/// with each change of a row.
+/// File that names the segments. The last byte of the magic is the number of the format: increase
+/// it with each change of a row.
 const CURRENT: Current = Current { name: "index", magic: b"ctxman\x00\x0a", limit: 64 << 10 };
 
-/// The index in a vault's folder of the caches.
+/// Returns the cache of the index in a vault's cache folder.
 pub(super) fn cache(dir: &Path) -> Cache {
     Cache::new(dir.to_owned(), CURRENT)
 }
 
-/// What an index is made of, and of what it was made.
+/// Segments of an index, and the log that it was made from.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Manifest {
-    /// Whether the log has whole maps.
+    /// True if the log has whole maps.
     full: bool,
-    /// The log as it was.
+    /// Stamp of the log file.
     pub(super) stamp: Stamp,
-    /// The last checkpoint.
+    /// Last checkpoint.
     pub(super) head: CheckpointNumber,
     head_hash: [u8; 32],
-    /// Where in the log the spelling of that hash begins.
+    /// Position of the spelling of that hash in the log.
     head_hash_at: u64,
-    /// The first checkpoint from which on every hash was recomputed.
+    /// First checkpoint from which on every hash was recomputed.
     pub(super) checked_from: CheckpointNumber,
-    /// The files, oldest first.
+    /// Names of the segments, oldest first.
     pub(super) segments: Vec<String>,
-    /// The artifacts that checkpoints removed without a valid approval, with the checkpoints.
+    /// Artifacts that checkpoints removed without a valid approval, with the checkpoints.
     pub(super) lost: Vec<Lost>,
 }
 
 /// A checkpoint, and an artifact that it removed without a valid approval.
 pub(super) type Lost = (u32, String);
 
-/// The end of a log that an index was made from.
+/// End of a log that an index is made from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct LogEnd {
     pub(super) form: LogForm,
     pub(super) stamp: Stamp,
     pub(super) head: CheckpointNumber,
     pub(super) hash: Digest,
-    /// Where the spelling of the hash begins.
+    /// Position of the spelling of the hash.
     pub(super) hash_at: u64,
 }
 
@@ -79,20 +79,20 @@ impl Manifest {
         }
     }
 
-    /// Reads the manifest in a folder; `None` where there is none that can be used.
+    /// Reads the manifest in a folder; `None` if it is missing or unusable.
     pub(super) fn read(dir: &Path) -> Option<Self> {
         let manifest: Self = cache(dir).read()?;
         manifest.segments.iter().all(|name| is_segment(name)).then_some(manifest)
     }
 
-    /// The hash of the last checkpoint.
+    /// Returns the hash of the last checkpoint.
     pub(super) fn head_hash(&self) -> Digest {
         Digest::from_bytes(self.head_hash)
     }
 
-    /// Whether the log of a vault is the one that the index was made from: no other process touched
-    /// its file since, and it has the same last hash in its place. What the hash covers was checked
-    /// when the index was made.
+    /// Returns true if the index was made from the current log of the vault: its file has the same
+    /// stamp, and the same last hash in the same place. The content of the log was checked when the
+    /// index was made.
     pub(super) fn is_of(&self, vault: &Vault) -> bool {
         let Some(log) = self.log_of(vault) else { return false };
         let expected = self.head_hash().to_string();
@@ -101,7 +101,7 @@ impl Manifest {
             && head().is_ok_and(|found| found == expected.as_bytes())
     }
 
-    /// The path of the vault's log, if it is the only one and of the same form.
+    /// Returns the path of the vault's log, if it is the only one and has the same form.
     pub(super) fn log_of(&self, vault: &Vault) -> Option<&'static str> {
         let form = self.form();
         (!vault.files().exists(path_of(form.other()))).then(|| path_of(form))
@@ -112,13 +112,13 @@ impl Manifest {
     }
 }
 
-/// Whether a name is one that a segment can have: a file right in the folder.
+/// Returns true if a segment can have this name: a file directly in the folder.
 fn is_segment(name: &str) -> bool {
     let stem = name.strip_suffix(SEGMENT).unwrap_or_default();
     !stem.is_empty() && stem.bytes().all(|b| b.is_ascii_hexdigit() || b == b'-')
 }
 
-/// The name of a segment: the checkpoints it holds, and the hash of the last of them.
+/// Returns the name of a segment: its checkpoints, and the hash of the last one.
 pub(super) fn segment_name(
     first: CheckpointNumber,
     last: CheckpointNumber,

@@ -1,16 +1,15 @@
-//! The index of a vault: which version of which artifact every checkpoint holds, and where each
-//! term stands, so that a question costs what its answer costs (`spec/index.md`).
+//! The index of a vault: the versions that every checkpoint contains, and the documents of each
+//! term, so that the cost of a question depends on its answer (`spec/index.md`).
 //!
-//! It is in the user's cache directory, is made from a log whose hashes were recomputed and from
-//! texts that the chain vouches for, and holds nothing that cannot be made again. It is used only
-//! while the log is as long as it was and has the same last hash in its place. What it answers is
-//! checked once more: a document is served only if its text leads to the chain hash, and only if
-//! that text's own fields fit the question. [`crate::prove::verify`] never looks at it.
+//! The index is in the user's cache directory. It is made from a log whose hashes were recomputed,
+//! and from texts that the chain vouches for. It contains nothing that cannot be computed again. It
+//! is used only while the log has the same length, and the same last hash in the same place. Its
+//! answers are checked once more: a document is served only if its text leads to the chain hash,
+//! and the fields of that text match the question. [`crate::prove::verify`] never reads it.
 //!
-//! One row is one version of one artifact with the checkpoints in which it holds; [`At`] is the
-//! index at one checkpoint, today's or a past one. `segment` is a file of rows, `build` makes one
-//! for new checkpoints and merges small ones, `blocks` notices damage. `staged` is the index of
-//! staging chains.
+//! One row is one version of one artifact, with the checkpoints that contain it. [`At`] is the
+//! index at one checkpoint. `segment` is a file of rows, `build` makes one for new checkpoints and
+//! merges small ones, and `blocks` detects damage. `staged` is the index of staging chains.
 
 mod blocks;
 mod build;
@@ -54,19 +53,19 @@ pub(crate) struct Index {
     dir: PathBuf,
     manifest: Manifest,
     segments: Vec<Segment>,
-    /// Rows that do not hold at the head; gathered when they are first asked for.
+    /// Rows that the head does not contain, collected on first use.
     over: OnceLock<Result<RoaringBitmap, Damaged>>,
 }
 
 impl Index {
-    /// Opens the index in a vault's cache folder if it was made from exactly the log that the
-    /// vault has. What it costs does not depend on the vault's size.
+    /// Opens the index in a vault's cache folder, if it was made from exactly the current log. The
+    /// cost does not depend on the size of the vault.
     pub(crate) fn open(dir: &Path, vault: &Vault) -> Option<Self> {
         let index = Self::read(dir)?;
         index.manifest.is_of(vault).then_some(index)
     }
 
-    /// Opens the index in a folder, whatever log it was made from.
+    /// Opens the index in a folder, for any log.
     fn read(dir: &Path) -> Option<Self> {
         let manifest = Manifest::read(dir)?;
         let open = |name: &String| Segment::open(&dir.join(name)).ok();
@@ -83,54 +82,54 @@ impl Index {
         is_whole.then_some(Self { dir, manifest, segments, over: OnceLock::new() })
     }
 
-    /// Whether a folder holds an index, of whatever log.
+    /// Returns true if a folder contains an index of any log.
     pub(crate) fn lies_in(dir: &Path) -> bool {
         Manifest::read(dir).is_some()
     }
 
-    /// Takes the index away: something in it is not as it was written. The next one is made again.
+    /// Deletes the index because it is damaged. The next reader builds it again.
     pub(crate) fn discard(&self) {
         manifest::cache(&self.dir).remove();
     }
 
-    /// The number of the last checkpoint.
+    /// Returns the number of the last checkpoint.
     pub(crate) fn head(&self) -> CheckpointNumber {
         self.manifest.head
     }
 
-    /// The hash of the last checkpoint.
+    /// Returns the hash of the last checkpoint.
     pub(crate) fn head_hash(&self) -> Digest {
         self.manifest.head_hash()
     }
 
-    /// The recorded hash of a checkpoint, if there is one of that number.
+    /// Returns the recorded hash of a checkpoint; `None` if there is no such checkpoint.
     pub(crate) fn hash_of(&self, checkpoint: CheckpointNumber) -> Option<Digest> {
         self.checkpoint(checkpoint).ok().map(|(_, hash)| hash)
     }
 
-    /// When a checkpoint was made, and its hash; none where the index is damaged.
+    /// Returns the time and hash of a checkpoint; `None` if the index is damaged.
     pub(crate) fn made(&self, checkpoint: CheckpointNumber) -> Option<(Timestamp, Digest)> {
         self.checkpoint(checkpoint).ok()
     }
 
-    /// What each checkpoint did, in numbers.
+    /// Returns the events of all checkpoints, in numbers.
     ///
     /// # Errors
-    /// The index is damaged.
+    /// Fails if the index is damaged.
     pub(crate) fn events(&self) -> Result<Vec<Event>, Damaged> {
         self.segments.iter().flat_map(Segment::events).collect()
     }
 
-    /// The form of the log that it was made from.
+    /// Returns the form of the log that the index was made from.
     fn log_form(&self) -> LogForm {
         self.manifest.form()
     }
 
-    /// The index at one checkpoint; `None` where its hash was never recomputed, or where there is
-    /// none of that number.
+    /// Returns the index at one checkpoint; `None` if the checkpoint does not exist, or its hash
+    /// was never recomputed.
     ///
     /// # Errors
-    /// The index is damaged.
+    /// Fails if the index is damaged.
     pub(crate) fn at(&self, checkpoint: CheckpointNumber) -> Result<Option<At<'_>>, Damaged> {
         if !(self.manifest.checked_from..=self.manifest.head).contains(&checkpoint) {
             return Ok(None);
@@ -140,7 +139,7 @@ impl Index {
         Ok(Some(At { index: self, checkpoint: number, made_at, hash, markup: Markup::Plain }))
     }
 
-    /// Time and hash of a checkpoint.
+    /// Returns the time and hash of a checkpoint.
     fn checkpoint(&self, number: CheckpointNumber) -> Result<(Timestamp, Digest), Damaged> {
         let segment = self.segments.iter().find(|s| s.checkpoints().contains(&number));
         segment.ok_or(Damaged)?.checkpoint(number)
@@ -155,7 +154,7 @@ impl Index {
         self.of_row(row)?.1.row(row)
     }
 
-    /// The checkpoints in which a row holds: from the first until before the second.
+    /// Returns the checkpoints that contain a row: the first one, and the first one after them.
     fn life(&self, row: u32) -> Result<(u32, u32), Damaged> {
         let (n, segment) = self.of_row(row)?;
         let (born, ended) = segment.life(row)?;
@@ -170,10 +169,10 @@ impl Index {
         Ok((born, NEVER))
     }
 
-    /// The versions of an artifact that checkpoints held, in no order.
+    /// Returns the versions of an artifact that checkpoints contain, in any order.
     ///
     /// # Errors
-    /// The index is damaged.
+    /// Fails if the index is damaged.
     pub(crate) fn lives(&self, id: &str) -> Result<Vec<Life>, Damaged> {
         let mut lives = Vec::new();
         for row in self.segments.iter().map(|segment| segment.rows_of(id)) {
@@ -206,98 +205,96 @@ impl Index {
         self.over.get_or_init(gather).as_ref().map_err(|damaged| *damaged)
     }
 
-    /// The number of the row after the last.
+    /// Returns the number of the row after the last one.
     fn end(&self) -> u32 {
         self.segments.last().map_or(0, |s| s.rows().end)
     }
 }
 
-/// In which checkpoints a version of an artifact holds.
+/// Checkpoints that contain a version of an artifact.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Life {
-    /// The version.
     pub(crate) version: Version,
-    /// The hash by which checkpoints seal it.
+    /// Chain hash that the checkpoints record.
     pub(crate) chain_hash: Digest,
-    /// The first checkpoint in which it holds.
+    /// First checkpoint that contains the version.
     pub(crate) born: CheckpointNumber,
-    /// The first after that in which it does not, and when that was made.
+    /// First checkpoint after it that does not, and its time.
     pub(crate) ended: Option<(CheckpointNumber, Timestamp)>,
 }
 
-/// The index at one checkpoint. Rows are numbers that mean something to this index alone.
+/// The index at one checkpoint. Row numbers are only valid for this index.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct At<'i> {
     index: &'i Index,
     checkpoint: u32,
     made_at: Timestamp,
     hash: Digest,
-    /// How the checkpoint has its documents read.
+    /// Markup of the documents at the checkpoint.
     markup: Markup,
 }
 
-/// A version that holds at the checkpoint.
+/// A version that the checkpoint contains.
 #[derive(Clone, Debug)]
 pub(crate) struct Held {
-    /// The artifact.
     pub(crate) id: DocumentId,
-    /// Its version.
     pub(crate) version: Version,
-    /// The chain hash that the log records.
+    /// Chain hash that the log records.
     pub(crate) chain_hash: Digest,
-    /// When a checkpoint sealed this version first.
+    /// Time of the first checkpoint that sealed this version.
     pub(crate) sealed_at: Timestamp,
-    /// Whether its approval was valid when it was indexed, or it needed none.
+    /// True if its approval was valid when it was indexed, or was not required.
     pub(crate) is_approved: bool,
-    /// Its fields; none of a governance file, and none where the chain did not vouch for the text.
+    /// Fields of the document; `None` for a governance file, or if the chain did not vouch for
+    /// the text.
     pub(crate) metadata: Option<Metadata>,
 }
 
 impl At<'_> {
-    /// The same where the documents are read in a certain way.
+    /// Returns this index for documents that are read in another markup.
     pub(crate) fn under(self, markup: Markup) -> Self {
         Self { markup, ..self }
     }
 
-    /// Takes the index away.
+    /// Deletes the index.
     pub(crate) fn discard(&self) {
         self.index.discard();
     }
 
-    /// When the checkpoint was made.
+    /// Returns the time of the checkpoint.
     pub(crate) fn made_at(&self) -> Timestamp {
         self.made_at
     }
 
-    /// The number of the checkpoint.
+    /// Returns the number of the checkpoint.
     pub(crate) fn checkpoint(&self) -> CheckpointNumber {
         CheckpointNumber(self.checkpoint.into())
     }
 
-    /// The hash of the checkpoint.
+    /// Returns the hash of the checkpoint.
     pub(crate) fn hash(&self) -> Digest {
         self.hash
     }
 
-    /// The artifacts that some checkpoint up to this one removed without a valid approval. Some may
-    /// be held again.
+    /// Returns the artifacts that a checkpoint up to this one removed without a valid approval.
+    /// This checkpoint may contain some of them again.
     pub(crate) fn lost(&self) -> Vec<&str> {
         let lost = self.index.manifest.lost.iter();
         lost.filter(|(at, _)| *at <= self.checkpoint).map(|(_, id)| id.as_str()).collect()
     }
 
-    /// What the checkpoint holds of an artifact.
+    /// Returns the version of an artifact that the checkpoint contains.
     ///
     /// # Errors
-    /// The index is damaged.
+    /// Fails if the index is damaged.
     pub(crate) fn get(&self, id: &str) -> Result<Option<Held>, Damaged> {
         self.row_of(id)?.map(|row| self.held(row)).transpose()
     }
 
-    /// The row of an artifact.
+    /// Returns the row of an artifact.
     ///
     /// # Errors
-    /// The index is damaged.
+    /// Fails if the index is damaged.
     pub(crate) fn row_of(&self, id: &str) -> Result<Option<u32>, Damaged> {
         for segment in &self.index.segments {
             for row in segment.rows_of(id)? {
@@ -309,10 +306,10 @@ impl At<'_> {
         Ok(None)
     }
 
-    /// The version of a row.
+    /// Returns the version of a row.
     ///
     /// # Errors
-    /// The index is damaged.
+    /// Fails if the index is damaged.
     pub(crate) fn held(&self, row: u32) -> Result<Held, Damaged> {
         let row = self.index.row(row)?;
         let is_approved = !matches!(row.contents, Contents::Unapproved | Contents::Unreadable);
@@ -341,10 +338,10 @@ impl At<'_> {
         Ok((born..ended).contains(&self.checkpoint))
     }
 
-    /// Those of some rows that hold at the checkpoint.
+    /// Returns those of some rows that the checkpoint contains.
     ///
     /// # Errors
-    /// The index is damaged.
+    /// Fails if the index is damaged.
     pub(crate) fn holding(&self, mut rows: RoaringBitmap) -> Result<RoaringBitmap, Damaged> {
         if self.checkpoint() == self.index.head() {
             rows -= self.index.over()?;
@@ -359,12 +356,12 @@ impl At<'_> {
         Ok(held)
     }
 
-    /// Rows of a document.
+    /// Returns the rows of a document.
     pub(crate) fn of_document(&self, id: &DocumentId) -> Result<RoaringBitmap, Damaged> {
         Ok(self.row_of(id.as_str())?.into_iter().collect())
     }
 
-    /// Rows of documents beneath a folder, whenever they held.
+    /// Returns the rows of documents beneath a folder, at any checkpoint.
     pub(crate) fn of_folder(&self, folder: &str) -> Result<RoaringBitmap, Damaged> {
         let mut rows = RoaringBitmap::new();
         for segment in &self.index.segments {
@@ -373,7 +370,8 @@ impl At<'_> {
         Ok(rows)
     }
 
-    /// Rows with a tag, whenever they held. So are the answers of the following.
+    /// Returns the rows of documents with a tag, at any checkpoint. The results of the methods
+    /// below are for any checkpoint, too.
     pub(crate) fn of_tag(&self, tag: &Tag) -> Result<RoaringBitmap, Damaged> {
         if self.markup != Markup::Obsidian {
             return self.posting(&Term::Tag(tag));
@@ -391,32 +389,32 @@ impl At<'_> {
         Ok(rows)
     }
 
-    /// Rows of documents of a type.
+    /// Returns the rows of documents of a type.
     pub(crate) fn of_type(&self, word: &str) -> Result<RoaringBitmap, Damaged> {
         self.posting(&Term::Type(word))
     }
 
-    /// Rows of sources with a transport.
+    /// Returns the rows of sources with a transport.
     pub(crate) fn of_transport(&self, word: &str) -> Result<RoaringBitmap, Damaged> {
         self.posting(&Term::Transport(word))
     }
 
-    /// Rows of sources of a server.
+    /// Returns the rows of sources of a server.
     pub(crate) fn of_server(&self, name: &str) -> Result<RoaringBitmap, Damaged> {
         self.posting(&Term::Server(name))
     }
 
-    /// Rows of documents whose fields are known.
+    /// Returns the rows of documents whose fields are known.
     pub(crate) fn known(&self) -> Result<RoaringBitmap, Damaged> {
         self.posting(&Term::Known)
     }
 
-    /// Rows of documents that the chain did not vouch for when they were indexed.
+    /// Returns the rows of documents that the chain did not vouch for when they were indexed.
     pub(crate) fn unreadable(&self) -> Result<RoaringBitmap, Damaged> {
         self.posting(&Term::Unreadable)
     }
 
-    /// Rows of documents that mention an id, in any case.
+    /// Returns the rows of documents that mention an id, in any case.
     pub(crate) fn linking(
         &self,
         kind: LinkKind,
@@ -425,22 +423,22 @@ impl At<'_> {
         self.posting(&Term::Link(kind, &id.folded()))
     }
 
-    /// Rows of documents that link to a path from the root of a site.
+    /// Returns the rows of documents that link to a path from the root of a site.
     pub(crate) fn linking_site(&self, path: &str) -> Result<RoaringBitmap, Damaged> {
         self.posting(&Term::Site(path))
     }
 
-    /// Rows of documents that mention a name with this key.
+    /// Returns the rows of documents that mention a name with this key.
     pub(crate) fn naming(&self, key: &str) -> Result<RoaringBitmap, Damaged> {
         self.posting(&Term::Named(key))
     }
 
-    /// Rows of documents whose id has this key.
+    /// Returns the rows of documents whose id has this key.
     pub(crate) fn named(&self, key: &str) -> Result<RoaringBitmap, Damaged> {
         self.posting(&Term::Name(key))
     }
 
-    /// Rows of documents that have another name which folds to this.
+    /// Returns the rows of documents with an alias that folds to this text.
     pub(crate) fn aliased(&self, folded: &str) -> Result<RoaringBitmap, Damaged> {
         match self.markup {
             Markup::Plain | Markup::Unknown => Ok(RoaringBitmap::new()),
@@ -456,34 +454,34 @@ impl At<'_> {
         Ok(rows)
     }
 
-    /// Every tag of a published document, in byte order.
+    /// Returns every tag of a published document, in byte order.
     ///
     /// # Errors
-    /// The index is damaged.
+    /// Fails if the index is damaged.
     pub(crate) fn tags(&self) -> Result<BTreeSet<String>, Damaged> {
         Ok(self.rows_by_tag()?.into_keys().collect())
     }
 
-    /// Every server of a published source, in byte order.
+    /// Returns every server of a published source, in byte order.
     ///
     /// # Errors
-    /// The index is damaged.
+    /// Fails if the index is damaged.
     pub(crate) fn servers(&self) -> Result<BTreeSet<String>, Damaged> {
         self.names(&[row::SERVERS])
     }
 
-    /// Every type of a published document, in byte order.
+    /// Returns every type of a published document, in byte order.
     ///
     /// # Errors
-    /// The index is damaged.
+    /// Fails if the index is damaged.
     pub(crate) fn types(&self) -> Result<BTreeSet<String>, Damaged> {
         self.names(&[row::TYPES])
     }
 
-    /// The rows of each tag that hold.
+    /// Returns the rows of each tag that the checkpoint contains.
     ///
     /// # Errors
-    /// The index is damaged.
+    /// Fails if the index is damaged.
     pub(crate) fn rows_by_tag(&self) -> Result<BTreeMap<String, RoaringBitmap>, Damaged> {
         let mut found: BTreeMap<String, RoaringBitmap> = BTreeMap::new();
         for term in self.terms(self.tag_keys()) {
@@ -497,20 +495,20 @@ impl At<'_> {
         Ok(found)
     }
 
-    /// The rows of each type, whenever they held.
+    /// Returns the rows of each type, at any checkpoint.
     ///
     /// # Errors
-    /// The index is damaged. So are the answers of the following.
+    /// Fails if the index is damaged.
     pub(crate) fn rows_by_type(&self) -> Result<BTreeMap<String, RoaringBitmap>, Damaged> {
         self.rows_by(&[row::TYPES])
     }
 
-    /// The rows of the sources of each server.
+    /// Returns the rows of the sources of each server, at any checkpoint.
     pub(crate) fn rows_by_server(&self) -> Result<BTreeMap<String, RoaringBitmap>, Damaged> {
         self.rows_by(&[row::SERVERS])
     }
 
-    /// How the keys of the terms begin by which documents with a tag are found.
+    /// Returns the prefixes of the keys that find documents by tag.
     fn tag_keys(&self) -> &'static [&'static str] {
         match self.markup {
             Markup::Plain | Markup::Unknown => &[row::TAGS],
@@ -518,7 +516,7 @@ impl At<'_> {
         }
     }
 
-    /// The names of the terms whose keys begin in one of these ways, with their rows.
+    /// Returns the names of the terms whose keys have one of these prefixes, with their rows.
     fn terms(
         &self,
         prefixes: &[&str],
@@ -540,10 +538,10 @@ impl At<'_> {
         Ok(found)
     }
 
-    /// Hands the id of each of some rows to `take`, without reading what else the row holds.
+    /// Passes the id of each row to `take`, without reading the rest of the row.
     ///
     /// # Errors
-    /// The index is damaged.
+    /// Fails if the index is damaged.
     pub(crate) fn each_id(
         &self,
         rows: &RoaringBitmap,
@@ -558,10 +556,10 @@ impl At<'_> {
         Ok(())
     }
 
-    /// The ids of some rows, in byte order.
+    /// Returns the ids of some rows, in byte order.
     ///
     /// # Errors
-    /// The index is damaged.
+    /// Fails if the index is damaged.
     pub(crate) fn ids(&self, rows: &RoaringBitmap) -> Result<Vec<String>, Damaged> {
         let mut ids = Vec::new();
         self.each_id(rows, |id| ids.push(id.to_owned()))?;
@@ -580,10 +578,10 @@ impl At<'_> {
         Ok(names)
     }
 
-    /// What the checkpoint holds, as the log says it.
+    /// Returns the state of the vault at the checkpoint.
     ///
     /// # Errors
-    /// The index is damaged.
+    /// Fails if the index is damaged.
     pub(crate) fn state(&self) -> Result<PublishedSet, Damaged> {
         let mut all = RoaringBitmap::new();
         all.insert_range(0..self.index.end());

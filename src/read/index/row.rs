@@ -1,4 +1,4 @@
-//! What the index holds of one version of one artifact, and the terms it is found by.
+//! A row of the index: one version of one artifact, and the terms that find it.
 
 use std::collections::BTreeSet;
 
@@ -13,58 +13,56 @@ use crate::values::model::id::{DocumentId, fold};
 use crate::values::model::number::{CheckpointNumber, Version};
 use crate::values::model::tag::Tag;
 
-/// One version of one artifact, as the log seals it. The id comes first: rows are searched by it.
+/// One version of one artifact, as the log seals it. The id comes first, because rows are searched
+/// by it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Row {
     pub(super) id: String,
     pub(super) version: Version,
     pub(super) chain_hash: [u8; 32],
-    /// The checkpoint that sealed this version first.
+    /// First checkpoint that sealed this version.
     pub(super) sealed: CheckpointNumber,
     pub(super) contents: Contents,
 }
 
-/// What is known of a text.
+/// Indexed contents of a text.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Contents {
     /// A governance file, which no selector returns.
     Governance,
     /// A governance file without a valid approval when it was indexed.
     Unapproved,
-    /// The chain did not vouch for it when it was indexed, or no valid approval did, so that nothing
-    /// is known of it.
+    /// Text that the chain did not vouch for when it was indexed, or that no valid approval
+    /// published. Its fields are unknown.
     Unreadable,
-    /// A document's verified fields as every layout reads them, and what Obsidian adds. Rows do not
-    /// depend on the layout, because each checkpoint may seal another one.
+    /// Verified fields of a document as every layout reads them, and the additions of Obsidian.
+    /// Rows do not depend on the layout, because each checkpoint may seal another one.
     Document(Box<(Metadata, Additions)>),
 }
 
-/// The fields of a verified text that can be asked for.
+/// Fields of a verified text that a question can ask for.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Metadata {
-    /// The title, if it has one.
     pub(crate) title: Option<String>,
-    /// The description, if it has one.
     pub(crate) description: Option<String>,
-    /// Its type.
     pub(crate) node_type: NodeType,
-    /// Its tags, without `#`.
+    /// Tags, without `#`.
     pub(crate) tags: Vec<Tag>,
-    /// Its other names, where the layout has such.
+    /// Aliases, if the layout has aliases.
     pub(crate) aliases: Vec<String>,
-    /// What a source says of itself.
+    /// Source block, if the document is a source.
     pub(crate) source: Option<SourceBlock>,
-    /// What it mentions.
+    /// Mentions of other documents.
     pub(crate) mentions: BTreeSet<Mention>,
 }
 
 impl Metadata {
-    /// The fields of a verified text.
+    /// Returns the fields of a verified text.
     pub(crate) fn of(id: &DocumentId, text: &str, document: &Document) -> Self {
         Self::new(&document.frontmatter, links(id, text, document))
     }
 
-    /// The fields of a verified text that has these links.
+    /// Returns the fields of a verified text with these links.
     pub(crate) fn new(fields: &Frontmatter, links: Vec<Link>) -> Self {
         Self {
             title: fields.title.clone(),
@@ -77,7 +75,7 @@ impl Metadata {
         }
     }
 
-    /// The same with what the layout adds.
+    /// Adds the fields that the layout adds.
     pub(super) fn with(mut self, additions: Additions) -> Self {
         self.tags.extend(additions.tags);
         self.aliases = additions.aliases;
@@ -85,12 +83,12 @@ impl Metadata {
     }
 }
 
-/// The name of a posting list: its kind and what it is about.
+/// Name of a posting list: its kind and subject.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) enum Term<'t> {
     /// Every document whose fields are known.
     Known,
-    /// Every document whose fields are not.
+    /// Every document whose fields are unknown.
     Unreadable,
     Tag(&'t Tag),
     /// Documents with a tag that only the layout of Obsidian adds.
@@ -106,12 +104,12 @@ pub(super) enum Term<'t> {
     Named(&'t str),
     /// Documents whose id has this key.
     Name(&'t str),
-    /// Documents that have another name which folds to this.
+    /// Documents with an alias that folds to this text.
     Alias(&'t str),
 }
 
 impl Term<'_> {
-    /// Its spelling in a dictionary.
+    /// Returns the key of the term in a dictionary.
     pub(super) fn key(&self) -> String {
         let (kind, name) = match self {
             Self::Tag(tag) => return tag_key(TAGS, &tag.folded(), tag.as_str()),
@@ -133,16 +131,16 @@ impl Term<'_> {
     }
 }
 
-/// How the keys of tags begin.
+/// Prefix of the keys of tags.
 pub(super) const TAGS: &str = "t:";
-/// How the keys of tags begin that a layout adds.
+/// Prefix of the keys of tags that a layout adds.
 pub(super) const ADDED_TAGS: &str = "h:";
-/// What ends the folded spelling of a tag in its key; the tag itself follows. So the tags that differ
-/// in case, and those below a tag, are next to each other.
+/// End of the folded spelling of a tag in its key; the tag itself follows. So tags that differ in
+/// case, and those below a tag, are next to each other.
 pub(super) const FOLDED_END: char = '\0';
-/// How the keys of types begin.
+/// Prefix of the keys of types.
 pub(super) const TYPES: &str = "y:";
-/// How the keys of servers begin.
+/// Prefix of the keys of servers.
 pub(super) const SERVERS: &str = "s:";
 
 fn tag_key(kind: &str, folded: &str, tag: &str) -> String {
@@ -150,7 +148,7 @@ fn tag_key(kind: &str, folded: &str, tag: &str) -> String {
 }
 
 impl Row {
-    /// Hands each term that the row is found by to `take`.
+    /// Passes each term that finds the row to `take`.
     pub(super) fn terms(&self, mut take: impl FnMut(&Term<'_>)) {
         let (metadata, additions) = match &self.contents {
             Contents::Governance | Contents::Unapproved => return,

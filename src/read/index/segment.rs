@@ -1,9 +1,9 @@
-//! One immutable part of the index: some checkpoints, the versions they sealed, and where each
-//! term stands.
+//! One immutable part of the index: some checkpoints, the versions that they sealed, and the
+//! posting list of each term.
 //!
-//! Rows are numbered through all segments of an index, in a segment by id and then by age. A
-//! segment also says which rows of the segments before it ended in its checkpoints, so that a
-//! publication adds a file and changes none.
+//! Rows are numbered through all segments of an index; in a segment they are ordered by id and then
+//! by age. A segment also records the rows of earlier segments that ended in its checkpoints, so
+//! that a publication adds a file and changes none.
 
 use std::collections::{BTreeMap, HashMap};
 use std::io;
@@ -22,36 +22,36 @@ use crate::values::model::digest::Digest;
 use crate::values::model::number::CheckpointNumber;
 use crate::values::model::timestamp::Timestamp;
 
-/// The end of a row that has not ended.
+/// End of a row that has not ended.
 pub(super) const NEVER: u32 = u32::MAX;
 
-/// Where the parts of a segment lie in its file.
+/// Positions of the parts of a segment in its file.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct Contents {
     first_row: u32,
     rows: u32,
     first_checkpoint: CheckpointNumber,
     checkpoints: u32,
-    /// Where each record begins, and where the last one ends.
+    /// Starts of the records, and the end of the last one.
     records: u64,
-    /// The checkpoint from which on each row holds.
+    /// First checkpoint that contains each row.
     born: u64,
-    /// The checkpoint from which on it does not.
+    /// First checkpoint after those that contain each row.
     ended: u64,
     times: u64,
-    /// Where the record of each event begins, and where the last one ends.
+    /// Starts of the records of events, and the end of the last one.
     events: u64,
     /// Rows of earlier segments that ended here, and the checkpoint of each.
     endings: u64,
     endings_at: u64,
     ending_count: u32,
-    /// Every row that had ended when this was written, of this segment and of `endings`.
+    /// Rows of this segment and of `endings` that had ended when this was written.
     over: (u64, u64),
     terms: u64,
     term_count: u32,
 }
 
-/// A row and the checkpoints in which it holds: from `born` until before `ended`.
+/// A row and the checkpoints that contain it: from `born` until before `ended`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Lived {
     pub(super) row: Row,
@@ -59,20 +59,21 @@ pub(super) struct Lived {
     pub(super) ended: u32,
 }
 
-/// What a segment is made of.
+/// Inputs of a segment.
 pub(super) struct Parts<'p> {
     pub(super) first_row: u32,
     pub(super) first_checkpoint: CheckpointNumber,
-    /// The checkpoints, one after another.
+    /// Consecutive checkpoints.
     pub(super) checkpoints: &'p [Event],
     /// Rows of earlier segments, with the checkpoint in which each ended.
     pub(super) endings: &'p BTreeMap<u32, u32>,
 }
 
-/// Writes a segment; `rows` come by id and then by age. Gives back how many there were.
+/// Writes a segment, and returns the number of its rows. The rows must be ordered by id and then
+/// by age.
 ///
 /// # Errors
-/// The system refuses, or there are more rows than can be numbered.
+/// Fails if the file cannot be written, or there are more rows than can be numbered.
 pub(super) fn write(
     path: &Path,
     parts: &Parts<'_>,
@@ -134,7 +135,7 @@ pub(super) fn write(
     Ok(contents.rows)
 }
 
-/// Time and hash of a checkpoint.
+/// Size of the time and hash of a checkpoint.
 const CHECKPOINT: usize = 40;
 
 fn put_terms(out: &mut Writer, terms: HashMap<String, Vec<u32>>) -> io::Result<(u64, u32)> {
@@ -176,7 +177,7 @@ fn narrow(n: usize) -> io::Result<u32> {
     u32::try_from(n).map_err(io::Error::other)
 }
 
-/// A segment that can be asked.
+/// An open segment.
 #[derive(Debug)]
 pub(super) struct Segment {
     blocks: Blocks,
@@ -184,30 +185,30 @@ pub(super) struct Segment {
 }
 
 impl Segment {
-    /// Opens a segment; what it costs does not depend on its size.
+    /// Opens a segment. The cost does not depend on its size.
     ///
     /// # Errors
-    /// The system refuses, or the file is none of ours.
+    /// Fails if the file cannot be opened or is not a segment.
     pub(super) fn open(path: &Path) -> io::Result<Self> {
         let blocks = Blocks::open(path)?;
         let contents = decode_from(&blocks, blocks.word()).map_err(io::Error::other)?;
         Ok(Self { blocks, contents })
     }
 
-    /// The numbers of its rows.
+    /// Returns the numbers of its rows.
     pub(super) fn rows(&self) -> Range<u32> {
         let first = self.contents.first_row;
         first..first.saturating_add(self.contents.rows)
     }
 
-    /// The numbers of its checkpoints.
+    /// Returns the numbers of its checkpoints.
     pub(super) fn checkpoints(&self) -> Range<CheckpointNumber> {
         let first = self.contents.first_checkpoint;
         let end = first.0.saturating_add(u64::from(self.contents.checkpoints));
         first..CheckpointNumber(end)
     }
 
-    /// Time and hash of one of its checkpoints.
+    /// Returns the time and hash of one of its checkpoints.
     pub(super) fn checkpoint(
         &self,
         number: CheckpointNumber,
@@ -219,7 +220,7 @@ impl Segment {
         Ok((Timestamp::from_millis(i64::from_le_bytes(*at)), Digest::from_bytes(hash)))
     }
 
-    /// One of its checkpoints, with what it did.
+    /// Returns the event of one of its checkpoints.
     pub(super) fn event(&self, number: CheckpointNumber) -> Result<Event, Damaged> {
         let (at, hash) = self.checkpoint(number)?;
         let nth = number.0.checked_sub(self.contents.first_checkpoint.0).ok_or(Damaged)?;
@@ -230,30 +231,30 @@ impl Segment {
         Ok(Event { number, at, hash, set, removed, triggered_by })
     }
 
-    /// All of its checkpoints.
+    /// Returns the events of all of its checkpoints.
     pub(super) fn events(&self) -> impl Iterator<Item = Result<Event, Damaged>> + '_ {
         let Range { start, end } = self.checkpoints();
         (start.0..end.0).map(|n| self.event(CheckpointNumber(n)))
     }
 
-    /// One of its rows.
+    /// Returns one of its rows.
     pub(super) fn row(&self, number: u32) -> Result<Row, Damaged> {
         postcard::from_bytes(self.record(self.local(number)?)?).map_err(|_| Damaged)
     }
 
-    /// The id of one of its rows.
+    /// Returns the id of one of its rows.
     pub(super) fn id(&self, number: u32) -> Result<&str, Damaged> {
         self.id_at(self.local(number)?)
     }
 
-    /// The checkpoints in which a row of it holds, as far as the segment knows.
+    /// Returns the checkpoints that contain a row, as far as the segment knows.
     pub(super) fn life(&self, number: u32) -> Result<(u32, u32), Damaged> {
         let n = self.local(number)?;
         let word = |table| Ok(u32::from_le_bytes(self.nth(table, n)?));
         Ok((word(self.contents.born)?, word(self.contents.ended)?))
     }
 
-    /// The checkpoint of this segment in which a row of an earlier one ended.
+    /// Returns the checkpoint of this segment in which a row of an earlier one ended.
     pub(super) fn ending(&self, number: u32) -> Result<Option<u32>, Damaged> {
         let count = self.contents.ending_count as usize;
         let at = |table, n| Ok(u32::from_le_bytes(self.nth(table, n)?));
@@ -264,35 +265,35 @@ impl Segment {
         Ok(None)
     }
 
-    /// Rows of earlier segments that ended in its checkpoints.
+    /// Returns the rows of earlier segments that ended in its checkpoints.
     pub(super) fn endings(&self) -> Result<BTreeMap<u32, u32>, Damaged> {
         let at = |table, n| Ok(u32::from_le_bytes(self.nth(table, n)?));
         let each = |n| Ok((at(self.contents.endings, n)?, at(self.contents.endings_at, n)?));
         (0..self.contents.ending_count as usize).map(each).collect()
     }
 
-    /// Every row that had ended when the segment was written, as far as it knows.
+    /// Returns every row that had ended when the segment was written, as far as it knows.
     pub(super) fn over(&self) -> Result<RoaringBitmap, Damaged> {
         let (start, length) = self.contents.over;
         let end = start.checked_add(length).ok_or(Damaged)?;
         deserialize(self.blocks.get(to_usize(start)?..to_usize(end)?)?)
     }
 
-    /// The rows of an id.
+    /// Returns the rows of an id.
     pub(super) fn rows_of(&self, id: &str) -> Result<Range<u32>, Damaged> {
         let start = self.partition(0, |key| key < id)?;
         let end = self.partition(start, |key| key == id)?;
         self.numbered(start..end)
     }
 
-    /// The rows whose ids begin so.
+    /// Returns the rows whose ids have this prefix.
     pub(super) fn rows_below(&self, prefix: &str) -> Result<Range<u32>, Damaged> {
         let start = self.partition(0, |key| key < prefix)?;
         let end = self.partition(start, |key| key.starts_with(prefix))?;
         self.numbered(start..end)
     }
 
-    /// The rows of a term; they may have ended.
+    /// Returns the rows of a term. Some of them may have ended.
     pub(super) fn posting(&self, term: &Term<'_>) -> Result<RoaringBitmap, Damaged> {
         let key = term.key();
         let n = self.first_term(&key)?;
@@ -302,7 +303,7 @@ impl Segment {
         }
     }
 
-    /// The terms whose keys begin so, without that beginning.
+    /// Returns the terms whose keys have this prefix, without the prefix.
     pub(super) fn terms_below(
         &self,
         prefix: &str,
@@ -335,7 +336,7 @@ impl Segment {
         postcard::from_bytes(bytes).map_err(|_| Damaged)
     }
 
-    /// The first row from `start` on whose id is not as `before` says.
+    /// Returns the first row from `start` on for whose id `before` is false.
     fn partition(&self, start: usize, before: impl Fn(&str) -> bool) -> Result<usize, Damaged> {
         let count = self.contents.rows as usize - start.min(self.contents.rows as usize);
         Ok(start + search(count, |n| Ok(before(self.id_at(start + n)?)))?)
@@ -365,7 +366,7 @@ impl Segment {
         self.slot(self.contents.records, n)
     }
 
-    /// The bytes between two neighbours of a table of positions.
+    /// Returns the bytes between two neighbours of a table of positions.
     fn slot(&self, table: u64, n: usize) -> Result<&[u8], Damaged> {
         let start = u64::from_le_bytes(self.nth(table, n)?);
         let end = u64::from_le_bytes(self.nth(table, n + 1)?);
@@ -380,7 +381,7 @@ impl Segment {
     }
 }
 
-/// The first of `0..count` for which `before` is not true.
+/// Returns the first of `0..count` for which `before` is false.
 fn search(count: usize, before: impl Fn(usize) -> Result<bool, Damaged>) -> Result<usize, Damaged> {
     let (mut low, mut high) = (0, count);
     while low < high {

@@ -1,10 +1,11 @@
-//! Which staged entries a question concerns, without reading all that is staged (IDX-13 to IDX-15).
+//! Selects the staged entries for a question, without reading everything that is staged (IDX-13
+//! to IDX-15).
 //!
-//! The cache has a row for each line of each chain. Rows are proposals: the lines that they name are
-//! read and checked like any others, and handed on as chains that lack what the question does not
-//! need, so that one set of rules says what became of an entry. An entry is never without the acts
-//! upon it, and a chain that is damaged is handed on as a whole. `row` is what is kept of a line,
-//! `cache` the cache, `chains` compares it with the files, and `chosen` selects.
+//! The cache has a row for each line of each chain. Rows are only proposals: the lines that they
+//! name are read and checked like any others. They are returned as chains without the lines that
+//! the question does not need, so that one set of rules decides the state of an entry. An entry
+//! always comes with the acts on it, and a damaged chain is returned as a whole. `row` is the
+//! record of a line, `cache` the cache, `chains` compares it with the files, and `chosen` selects.
 
 mod cache;
 mod chains;
@@ -32,88 +33,86 @@ use chains::NotOpened;
 use chosen::Ledger;
 use row::Key;
 
-/// What is known of an entry before its line is read.
+/// Facts about an entry before its line is read.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct KnownEntry<'k> {
-    /// Its source.
     pub(crate) source: &'k DocumentId,
-    /// The writer of its chain, and its number.
+    /// Writer of its chain, and its number.
     place: (&'k WriterId, u64),
-    /// The session that consumed it.
+    /// Session that consumed the entry.
     pub(crate) session: Key,
-    /// The principal.
     pub(crate) principal: Key,
-    /// The hash of its content.
+    /// Hash of its content.
     pub(crate) content: [u8; 32],
-    /// When it may be collected, in milliseconds.
+    /// Time from which on it may be collected, in milliseconds.
     until: i64,
-    /// Whether it was collected after that, which ends it for certain.
+    /// True if it was collected after that time, which ends it for certain.
     is_collected: bool,
-    /// Whether another act names it.
+    /// True if another act names it.
     is_acted: bool,
 }
 
 impl KnownEntry<'_> {
-    /// Whether this names it.
+    /// Returns true if the name is the name of this entry.
     pub(crate) fn is_named(&self, name: &StagedName) -> bool {
         let (writer, seq) = self.place;
         seq == name.line.seq && name.names(self.source, writer, seq)
     }
 
-    /// Whether it may be live.
+    /// Returns true if the entry may be live.
     pub(crate) fn may_be_live(&self) -> bool {
         !self.is_collected
     }
 
-    /// Whether it was collected, and nothing else was done to it.
+    /// Returns true if the entry was collected, and no other act names it.
     pub(crate) fn is_only_collected(&self) -> bool {
         self.is_collected && !self.is_acted
     }
 
-    /// Whether it may be due for collection.
+    /// Returns true if the entry may be due for collection.
     pub(crate) fn may_be_due(&self, now: Timestamp) -> bool {
         self.may_be_live() && self.until <= now.millis()
     }
 }
 
-/// Which other entries are wanted for the sake of the contents of those that are.
+/// Further entries that are needed because they share the contents of wanted entries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Sharing {
-    /// None.
+    /// No further entries.
     Unasked,
-    /// Each that has the same content.
+    /// Every entry with the same content.
     All,
-    /// So many that it shows whether an entry claims the content by this clock (STAGE-17).
+    /// Enough entries to show whether one claims the content at this time (STAGE-17).
     Claims(Timestamp),
 }
 
-/// What a question needs of the chains.
+/// Selection of entries that a question needs.
 pub(crate) struct Wanted<'w> {
-    /// The source whose entries it concerns; none where it concerns those of all.
+    /// Source of the entries; `None` for all sources.
     pub(crate) source: Option<&'w DocumentId>,
-    /// Whether it concerns an entry.
+    /// Returns true for a wanted entry.
     pub(crate) entries: &'w dyn Fn(&KnownEntry<'_>) -> bool,
-    /// What of others.
+    /// Further entries with the same content.
     pub(crate) sharing: Sharing,
-    /// Which of the other entries are counted, if they are live.
+    /// Returns true for an entry that is counted if it is live and not wanted.
     pub(crate) counted: &'w dyn Fn(&KnownEntry<'_>) -> bool,
-    /// What the last checkpoint binds of chains (STAGE-21).
+    /// Chains that the last checkpoint binds (STAGE-21).
     pub(crate) bound: &'w BTreeMap<DocumentId, Mark>,
 }
 
 /// The chains that answer a question.
 #[derive(Debug, Default)]
 pub(crate) struct Answering {
-    /// The chains, which lack what the question does not need.
+    /// Chains, without the lines that the question does not need.
     pub(crate) chains: Chains,
-    /// How many entries are counted of each source that are live and not in these chains.
+    /// Number of counted live entries of each source that are not in these chains.
     pub(crate) counted: BTreeMap<DocumentId, usize>,
-    /// The sources of which a chain is damaged. Every entry of theirs is in the chains.
+    /// Sources with a damaged chain. All their entries are in the chains.
     pub(crate) damaged: BTreeSet<DocumentId>,
 }
 
 impl Answering {
-    /// Of chains that were read as a whole.
+    /// Makes an answer of chains that were read as a whole.
     pub(crate) fn whole(
         chains: Chains,
         bound: (&BTreeMap<DocumentId, Mark>, Option<&DocumentId>),
@@ -125,15 +124,16 @@ impl Answering {
     }
 }
 
-/// The chains that a question needs.
+/// Returns the chains that a question needs.
 ///
 /// # Errors
-/// The folder of chains cannot be listed.
+/// Fails if the folder of chains cannot be listed.
 pub(crate) fn answering(vault: &Vault, wanted: &Wanted<'_>) -> Result<Answering, FileError> {
     answering_after(vault, wanted, SETTLED)
 }
 
-/// The same, where stamps of files are relied on that were left alone for so long.
+/// Answers like [`answering`]. Stamps of files are trusted if the files were unchanged
+/// for `settled`.
 fn answering_after(
     vault: &Vault,
     wanted: &Wanted<'_>,
@@ -160,7 +160,7 @@ fn answering_after(
     Ok(answering)
 }
 
-/// The chains as a whole, where the cache is damaged, or a chain is written to by another program.
+/// Reads whole chains, because the cache is damaged or another program writes to a chain.
 fn without(
     vault: &Vault,
     kept: Option<&Kept>,

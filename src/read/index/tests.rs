@@ -1,4 +1,4 @@
-//! Whatever happened to a vault, the index says what the log says.
+//! The index agrees with the log after any changes of the vault.
 
 use std::fs;
 use std::path::PathBuf;
@@ -22,7 +22,7 @@ use crate::values::model::number::{CheckpointNumber, Version};
 use crate::values::model::timestamp::Timestamp;
 use crate::write::publish::{self, Author, Mode, Request, Which};
 
-/// What one step does to a vault.
+/// One step of a random test.
 #[derive(Clone, Debug)]
 enum Step {
     Write {
@@ -34,13 +34,13 @@ enum Step {
         document: u8,
     },
     Publish,
-    /// Another layout is configured, which the next publication seals.
+    /// Configures another layout, which the next publication seals.
     Layout {
         word: u8,
     },
-    /// The index misses the next events, as if another machine had made them.
+    /// Publishes without the index, as another machine does.
     Away,
-    /// A reader brings the index up to date.
+    /// Updates the index, as a reader does.
     Back,
 }
 
@@ -90,7 +90,7 @@ impl Place {
 
     fn step(&mut self, step: &Step) {
         let author = self.author();
-        // Who is away publishes without this cache.
+        // An absent machine publishes without this cache.
         let away = Vault::open(self.vault.root()).unwrap();
         let vault = if self.present { &self.vault } else { &away };
         match *step {
@@ -137,7 +137,7 @@ impl Place {
             }
             Step::Retire { document } => {
                 let id: DocumentId = DOCUMENTS[usize::from(document)].parse().unwrap();
-                // What was never published cannot be retired.
+                // Retiring a document that was never published fails.
                 let _ = publish::retire(vault, &[id], &author, Mode::default());
             }
         }
@@ -193,7 +193,7 @@ fn listed(snapshot: &Snapshot<'_>) -> Vec<Listed> {
     snapshot.listing().unwrap().documents
 }
 
-/// Compares everything that can be asked, at every checkpoint.
+/// Compares all questions at every checkpoint.
 fn compare(vault: &Vault, index: Index, rebuilt: Index) {
     let dir = &index.dir.clone();
     let log = Log::read(vault).unwrap();
@@ -240,7 +240,7 @@ fn fresh(place: &Place) -> Index {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
     #[test]
-    fn the_index_answers_as_the_log_does(steps in steps()) {
+    fn index_answers_like_the_log(steps in steps()) {
         let mut place = Place::new();
         for step in &steps {
             place.step(step);
@@ -263,7 +263,7 @@ fn published() -> Place {
 }
 
 #[test]
-fn there_are_few_segments_however_many_events() {
+fn index_keeps_few_segments_for_many_events() {
     let mut place = published();
     for n in 0..40 {
         place.step(&Step::Write { document: n % 6, tag: n % 4, link: 1 });
@@ -278,7 +278,7 @@ fn there_are_few_segments_however_many_events() {
 }
 
 #[test]
-fn an_index_of_another_log_is_not_opened() {
+fn index_of_another_log_is_not_opened() {
     let mut place = published();
     assert!(Index::open(&place.cache, &place.vault).is_some());
     let log = place.vault.root().join(".versions/checkpoints.jsonl");
@@ -291,9 +291,9 @@ fn an_index_of_another_log_is_not_opened() {
         assert!(Index::open(&place.cache, &place.vault).is_none());
     }
     fs::write(&log, &whole).unwrap();
-    assert!(Index::open(&place.cache, &place.vault).is_none(), "somebody touched the log");
+    assert!(Index::open(&place.cache, &place.vault).is_none(), "another process touched the log");
     assert!(place.refresh().is_some(), "it is the same log all the same");
-    // The log goes on elsewhere, from a head that this index knows.
+    // The log continues elsewhere, from a head that this index knows.
     place.present = false;
     place.step(&Step::Write { document: 0, tag: 3, link: 0 });
     place.step(&Step::Publish);
@@ -301,7 +301,7 @@ fn an_index_of_another_log_is_not_opened() {
 }
 
 #[test]
-fn one_writer_at_a_time_and_the_others_go_without() {
+fn index_has_one_writer_at_a_time() {
     let place = published();
     let held = super::build::lock(&place.cache).unwrap().unwrap();
     let log = Log::read(&place.vault).unwrap();
@@ -310,9 +310,9 @@ fn one_writer_at_a_time_and_the_others_go_without() {
     assert!(place.refresh().is_some());
 }
 
-/// Every byte of every file of the index, altered or cut: the answer is that of the log.
+/// Alters or cuts every byte of every file of the index: the answer is that of the log.
 #[test]
-fn no_damage_to_the_index_changes_an_answer() {
+fn index_damage_never_changes_an_answer() {
     let place = published();
     let log = Log::read(&place.vault).unwrap();
     let by_log = Snapshot::at(&place.vault, &log.sound().unwrap(), None).unwrap();
@@ -354,8 +354,8 @@ fn no_damage_to_the_index_changes_an_answer() {
 }
 
 #[test]
-fn a_poisoned_row_is_never_served() {
-    // The rows of another vault whose documents have the same ids, under this vault's manifest.
+fn index_never_serves_a_forged_row() {
+    // Rows of another vault whose documents have the same ids, under the manifest of this vault.
     let (place, other) = (published(), published());
     let segments = |place: &Place| -> Vec<PathBuf> {
         let files = fs::read_dir(&place.cache).unwrap().map(|e| e.unwrap().path());

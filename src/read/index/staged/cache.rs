@@ -1,5 +1,5 @@
-//! What the cache holds of the chains: a row for each line, in one file, and what tells of each chain
-//! whether the rows are still of its bytes (IDX-13, IDX-14).
+//! The cache of staging chains: one file with a row for each line, and a manifest that shows
+//! whether the rows still match each chain (IDX-13, IDX-14).
 
 use std::collections::HashMap;
 use std::io;
@@ -22,35 +22,35 @@ use crate::values::model::digest::{Digest, Sink as _};
 use crate::values::model::id::DocumentId;
 
 const FOLDER: &str = "staged";
-/// The magic changes with everything that makes a row another one.
+/// The magic changes with every change of the content of a row.
 const CURRENT: Current = Current { name: "chains", magic: b"ctxstg\x00\x01", limit: 64 << 20 };
-/// How the name of a file with rows ends, and one that is being written.
+/// Suffix of the name of a file with rows, and the name of one that is being written.
 const ROWS: &str = ".rows";
 const NEW: &str = "rows.new";
-/// For how long a file must have been left alone before its stamp is relied on (IDX-11).
+/// Time for which a file must be unchanged before its stamp is trusted (IDX-11).
 pub(super) const SETTLED: Duration = Duration::from_secs(2);
-/// So many bytes are hashed at a time, side by side.
+/// Number of bytes that are hashed in one piece, in parallel.
 const PIECE: usize = 1 << 20;
-/// So many lines without a row are read each time; with more of them they get rows.
+/// Maximum number of lines without rows that are read each time; more of them get rows.
 const MOST_UNKEPT: usize = 256;
 
-/// A chain, or the lines that it had when rows were made of them.
+/// The lines of a chain that have rows.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct KeptChain {
     source: String,
     writer: String,
-    /// The file, where it was left alone for long enough; without it its bytes are compared.
+    /// Stamp of the file, if it was settled; otherwise its bytes are compared.
     pub(super) stamp: Option<Stamp>,
-    /// Where the last line that has a row ends.
+    /// End of the last line that has a row.
     pub(super) end: u64,
-    /// The digest of the bytes up to there.
+    /// Digest of the bytes up to that end.
     digest: [u8; 32],
     first: u32,
-    /// How many lines have rows, which are the first ones.
+    /// Number of lines that have rows, which are the first ones.
     pub(super) lines: u32,
 }
 
-/// The rows of a chain that the cache has, and the lines that follow them.
+/// Cached rows of a chain, and the lines that follow them.
 type ChainRows<'r> = (Option<&'r KeptChain>, &'r [(Row, StagedLine)]);
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -65,22 +65,22 @@ struct Manifest {
 pub(super) struct Kept {
     cache: Cache,
     manifest: Manifest,
-    /// Where each chain is among those of the manifest.
+    /// Index of each chain in the manifest.
     places: HashMap<(String, String), usize>,
     rows: Option<Blocks>,
-    /// Files that were touched at this time of the file system or later are not settled.
+    /// Time of the file system from which on changed files are not settled.
     settled: (i64, i64),
 }
 
 impl KeptChain {
-    /// Whether these are the bytes that the rows were made of, with what follows them.
+    /// Returns true if the bytes begin with those that the rows were made from.
     pub(super) fn is_of(&self, bytes: &[u8]) -> bool {
         let kept = usize::try_from(self.end).ok().and_then(|end| bytes.get(..end));
         kept.is_some_and(|kept| digest(kept) == self.digest)
     }
 }
 
-/// The time so long before another one, in seconds and nanoseconds.
+/// Returns the time `by` before another one, in seconds and nanoseconds.
 fn before((seconds, nanoseconds): (i64, i64), by: Duration) -> Option<(i64, i64)> {
     let whole = seconds.checked_sub(i64::try_from(by.as_secs()).ok()?)?;
     match nanoseconds - i64::from(by.subsec_nanos()) {
@@ -89,7 +89,7 @@ fn before((seconds, nanoseconds): (i64, i64), by: Duration) -> Option<(i64, i64)
     }
 }
 
-/// The digest of the bytes of a chain: of the digests of its pieces.
+/// Returns the digest of the bytes of a chain: the digest of the digests of its pieces.
 fn digest(bytes: &[u8]) -> [u8; 32] {
     let pieces: Vec<Digest> = bytes.par_chunks(PIECE).map(Digest::of).collect();
     let all = Digest::of_written(|out| pieces.iter().for_each(|piece| out.put(piece.bytes())));
@@ -97,16 +97,16 @@ fn digest(bytes: &[u8]) -> [u8; 32] {
 }
 
 impl Kept {
-    /// What the cache of a vault holds, which may be nothing; none where the vault has no cache, or
-    /// others may write to it.
+    /// Opens the cache of a vault, which may be empty. Returns `None` if the vault lacks a cache
+    /// folder, or others can write to it.
     ///
-    /// A file's stamp is relied on if the file was left alone for as long as `settled` says.
+    /// The stamp of a file is trusted if the file was unchanged for the duration `settled`.
     pub(super) fn open(vault: &Vault, settled: Duration) -> Option<Self> {
         let cache = Cache::new(vault.cache()?.join(FOLDER), CURRENT);
         if !cache.make_private() {
             return None;
         }
-        // Taken before any chain is looked at: what is touched from now on has a later time.
+        // Taken before any chain is read: files that are changed from now on have a later time.
         let settled = before(cache.now()?, settled)?;
         let root = vault.root().as_os_str().as_encoded_bytes().to_vec();
         let nothing = Manifest { root, rows: String::new(), chains: Vec::new() };
@@ -121,13 +121,13 @@ impl Kept {
         Some(Self { cache, manifest, places, rows, settled })
     }
 
-    /// What is kept of a chain.
+    /// Returns the record of a chain.
     pub(super) fn chain(&self, source: &str, writer: String) -> Option<&KeptChain> {
         let at = self.places.get(&(source.to_owned(), writer))?;
         self.manifest.chains.get(*at)
     }
 
-    /// The rows of a chain.
+    /// Returns the rows of a chain.
     pub(super) fn rows(&self, of: &KeptChain) -> Result<&[[u8; ROW]], Damaged> {
         let start = (of.first as usize).checked_mul(ROW).ok_or(Damaged)?;
         let length = (of.lines as usize).checked_mul(ROW).ok_or(Damaged)?;
@@ -137,7 +137,7 @@ impl Kept {
         if rest.is_empty() { Ok(rows) } else { Err(Damaged) }
     }
 
-    /// Takes the cache away: something in it is not as it was written.
+    /// Deletes the cache because it is damaged.
     pub(super) fn discard(&self) {
         self.cache.remove();
     }
@@ -146,8 +146,8 @@ impl Kept {
         stamp.filter(|stamp| stamp.touched() < self.settled)
     }
 
-    /// Keeps what was learnt of the chains of a source, or of all, where that is worth it and no
-    /// other process is at it. What cannot be kept is read again.
+    /// Stores new knowledge about the chains of a source, or of all sources, if that is worthwhile
+    /// and no other process is writing. Anything that cannot be stored is read again.
     pub(super) fn keep(&self, chains: &[OpenChain], source: Option<&DocumentId>) {
         let is_longer = chains.iter().any(OpenChain::has_many_unkept);
         let is_settled = |chain: &OpenChain| {
@@ -211,7 +211,7 @@ impl Kept {
         Ok(())
     }
 
-    /// Writes a file of rows, those of each chain one after another; gives its name.
+    /// Writes a file with the rows of each chain, one after another. Returns its name.
     fn put(&self, manifest: &Manifest, rows: &[ChainRows<'_>]) -> io::Result<String> {
         self.cache.clear(|name| name == NEW);
         let aside: PathBuf = self.cache.dir().join(NEW);
@@ -237,12 +237,12 @@ impl Kept {
     }
 }
 
-/// Whether so many lines without rows are too many, beside so many that have them.
+/// Returns true if there are too many lines without rows, compared with those that have rows.
 pub(super) fn are_many(unkept: usize, kept: usize) -> bool {
     unkept > 0 && unkept >= MOST_UNKEPT.min(1 + kept / 8)
 }
 
-/// Whether a name is one that a file of rows can have: a file right in the folder.
+/// Returns true if a file of rows can have this name: a file directly in the folder.
 fn is_rows(name: &str) -> bool {
     let stem = name.strip_suffix(ROWS).unwrap_or_default();
     !stem.is_empty() && stem.bytes().all(|b| b.is_ascii_hexdigit())
@@ -254,9 +254,9 @@ mod tests {
     use crate::read::index::staged::tests::kept;
     use crate::values::model::digest::Digest;
 
-    /// What a process that writes to the cache may put there, with the right checksums.
+    /// Entries with valid checksums, as a process that writes to the cache could forge them.
     #[test]
-    fn a_cache_that_lies_is_no_more_than_slow() {
+    fn forged_cache_only_makes_answers_slower() {
         type Lie = fn(&mut Manifest, &mut Vec<[u8; ROW]>);
         let lies: [Lie; 9] = [
             |manifest, _| manifest.chains[0].lines = u32::MAX,
@@ -288,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn a_time_is_so_long_before_another_one() {
+    fn before_subtracts_a_duration_from_a_time() {
         assert_eq!(before((10, 5), Duration::from_secs(2)), Some((8, 5)));
         assert_eq!(before((10, 5), Duration::from_nanos(6)), Some((9, 999_999_999)));
     }

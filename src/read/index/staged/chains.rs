@@ -1,5 +1,5 @@
-//! The chains of a vault as a command finds them: of each the lines that have rows in the cache, if
-//! they are still there, and the others, read and checked (IDX-13).
+//! Opens the chains of a vault: the cached lines of each chain, if they still match, and the
+//! others, read and checked (IDX-13).
 
 use rayon::prelude::*;
 
@@ -14,26 +14,26 @@ use crate::record::staging::{
 use crate::values::model::digest::Digest;
 use crate::values::model::id::DocumentId;
 
-/// A chain.
+/// An open chain.
 #[derive(Debug)]
 pub(super) struct OpenChain {
     pub(super) source: DocumentId,
     pub(super) writer: WriterId,
-    /// The file as it was before it was read.
+    /// Stamp of the file before it was read.
     pub(super) stamp: Option<Stamp>,
-    /// Its first lines, where they have rows.
+    /// First lines, if they have rows.
     pub(super) kept: Option<KeptChain>,
-    /// The lines that follow them.
+    /// Lines that follow them.
     pub(super) tail: Vec<(Row, StagedLine)>,
-    /// Where the last line ends.
+    /// End of the last line.
     pub(super) end: u64,
-    /// The bytes of the file, where they had to be read.
+    /// Bytes of the file, if they had to be read.
     pub(super) bytes: Option<Vec<u8>>,
-    /// All of it, where something is wrong with it: it is given as a whole then.
+    /// Whole chain, if it is damaged.
     pub(super) damaged: Option<Chain>,
 }
 
-/// Why chains are not read with the help of the cache.
+/// Reason why chains are not read with the cache.
 #[derive(Debug)]
 pub(super) enum NotOpened {
     /// The cache is damaged.
@@ -48,10 +48,10 @@ impl From<Damaged> for NotOpened {
     }
 }
 
-/// Lines that follow each other.
+/// Consecutive lines.
 type Tail = Vec<(Row, StagedLine)>;
 
-/// Finds the chains of a source, or of a vault, in the order of sources and writers.
+/// Opens the chains of a source, or of a vault, in the order of sources and writers.
 pub(super) fn open(
     files: &Files,
     kept: Option<&Kept>,
@@ -112,7 +112,8 @@ impl OpenChain {
         }))
     }
 
-    /// The chain, where its file was not touched since rows were made of its lines, and few follow.
+    /// Returns the chain, if its file was not changed since rows were made of its lines, and few
+    /// lines follow.
     fn unchanged(
         files: &Files,
         (kept, known): (&Kept, &KeptChain),
@@ -149,7 +150,7 @@ impl OpenChain {
         ))
     }
 
-    /// How many lines it has that are in order.
+    /// Returns the number of lines that are in order.
     pub(super) fn lines(&self) -> usize {
         self.kept_lines() + self.tail.len()
     }
@@ -158,12 +159,13 @@ impl OpenChain {
         self.kept.as_ref().map_or(0, |kept| kept.lines as usize)
     }
 
-    /// Whether it is worth it to make rows of its last lines.
+    /// Returns true if rows should be made of its last lines.
     pub(super) fn has_many_unkept(&self) -> bool {
         self.bytes.is_some() && are_many(self.tail.len(), self.kept_lines())
     }
 
-    /// Hands over the row of each line, with its place; `rows` are those of its first lines.
+    /// Passes the row of each line to `take`, with its position; `rows` are the rows of its
+    /// first lines.
     pub(super) fn each(&self, rows: &[[u8; ROW]], wanted: Lines, mut take: impl FnMut(usize, Row)) {
         for (at, bytes) in rows.iter().enumerate() {
             if Row::is_entry(bytes) == (wanted == Lines::Entries) {
@@ -178,21 +180,21 @@ impl OpenChain {
     }
 }
 
-/// Which lines are wanted.
+/// Kind of wanted lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Lines {
     Entries,
     Acts,
 }
 
-/// Number and hash of the last line that has a row.
+/// Returns the number and hash of the last line that has a row.
 fn last(kept: &Kept, known: &KeptChain) -> Result<(u64, Digest), Damaged> {
     let row = kept.rows(known)?.last().ok_or(Damaged)?;
     Ok((known.lines.into(), Digest::from_bytes(Row::decode(row).hash)))
 }
 
-/// The lines of a chain from a place on, and where the last one ends; none where something is wrong
-/// with them. What a crash left of a line is none.
+/// Returns the lines of a chain from a position on, and the end of the last one. Returns `None` if
+/// they are damaged. An incomplete last line is skipped.
 fn tail(
     (source, writer): (&DocumentId, &WriterId),
     after: Option<(u64, Digest)>,
@@ -204,7 +206,7 @@ fn tail(
     }
     let mut start = 0;
     let mut tail = Vec::with_capacity(chain.lines.len());
-    // Without damage the lines are the first ones of the file.
+    // Without damage, the lines are the first ones of the file.
     for line in chain.lines {
         let length = memchr::memchr(b'\n', &bytes[start..])?;
         tail.push((Row::of(&line, (from + start, length))?, line));

@@ -1,4 +1,4 @@
-//! Selecting entries by their rows, with the acts upon them, and reading their lines.
+//! Selects entries by their rows, with the acts on them, and reads their lines.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -16,46 +16,46 @@ use crate::record::staging::{Chain, MAX_CHAIN, SeenChain, StagedLine, chain_path
 use crate::values::model::digest::Digest;
 use crate::values::model::id::DocumentId;
 
-/// An act other than a timely collection names the entry.
+/// Mark of an entry that an act other than a timely collection names.
 const ACTED: u8 = 1;
-/// It was collected after its retention.
+/// Mark of an entry that was collected after its retention.
 const COLLECTED: u8 = 2;
-/// The line is wanted.
+/// Mark of a wanted line.
 const CHOSEN: u8 = 4;
-/// From this share of a chain's lines on, its file is read as a whole.
+/// If more than this fraction (1/8) of a chain's lines is wanted, its file is read as a whole.
 const SHARE: usize = 8;
 
-/// The chains with a mark for each line that is in order.
+/// Open chains, from which entries are selected.
 pub(super) struct Ledger<'l> {
     files: &'l Files,
     pub(super) chains: Vec<OpenChain>,
-    /// Of each chain the rows of its first lines.
+    /// Rows of the first lines of each chain.
     rows: Vec<&'l [[u8; ROW]]>,
-    /// The writer of each chain, and the chains of the same source.
+    /// Writer of each chain, and the range of the chains of the same source.
     writers: Vec<(Key, Range<usize>)>,
 }
 
-/// The marks of the lines of each chain.
+/// Marks of the lines of each chain.
 type Marks = Vec<Vec<u8>>;
 
-/// What an act names.
+/// Target of an act.
 enum Target {
-    /// The entry of a line that is in order: the chain, and its place.
+    /// Entry of a line that is in order: the chain, and the line in it.
     Line(usize, usize),
-    /// Something in a chain that is damaged.
+    /// Something in a damaged chain.
     Damaged,
-    /// Nothing that is there.
+    /// Nothing that exists.
     Nothing,
 }
 
-/// A timely collection that was found, or another act.
+/// Kind of an act, and its time.
 struct Done {
     collects: bool,
     at: i64,
 }
 
 impl<'l> Ledger<'l> {
-    /// Of chains in the order of sources and writers.
+    /// Makes a ledger of chains in the order of sources and writers.
     pub(super) fn new(
         files: &'l Files,
         kept: Option<&'l Kept>,
@@ -77,7 +77,7 @@ impl<'l> Ledger<'l> {
         Ok(Self { files, chains, rows, writers })
     }
 
-    /// What is looked at to find damage.
+    /// Returns the view of the chains that shows damage.
     pub(super) fn seen(&self) -> Vec<SeenChain<'_>> {
         let chains = self.chains.iter().enumerate();
         let seen = chains.map(|(n, chain)| {
@@ -95,8 +95,8 @@ impl<'l> Ledger<'l> {
         seen.collect()
     }
 
-    /// The chains that a question needs, and the entries that are counted. Of sources with `damaged`
-    /// chains it has every entry.
+    /// Returns the chains that a question needs, and the number of counted entries. Every entry of
+    /// a source with a damaged chain is included.
     pub(super) fn answer(
         &mut self,
         wanted: &Wanted<'_>,
@@ -117,7 +117,7 @@ impl<'l> Ledger<'l> {
                 } else if is_damaged {
                     choose(of, at);
                 } else if at.is_some() && entry.may_be_live() && (wanted.counted)(&entry) {
-                    // What acts made of it is decided once its line is read.
+                    // The effect of acts is decided after the line of the entry is read.
                     match entry.is_acted {
                         true => choose(of, at),
                         false => *counted.entry(chain.source.clone()).or_default() += 1,
@@ -144,7 +144,7 @@ impl<'l> Ledger<'l> {
         }
         for (chain, at, done) in collections {
             let is_timely = match self.row(chain, at).map(|row| row.says) {
-                // Within a second the spelling of a time decides, which the line has.
+                // Within one second the exact time in the line decides.
                 Some(Says::Entry { until, .. }) => done.div_euclid(1000) > until.div_euclid(1000),
                 _ => false,
             };
@@ -163,7 +163,7 @@ impl<'l> Ledger<'l> {
             return;
         }
         if let Sharing::Claims(_) = sharing {
-            // An entry to which nothing was done claims its content: of each content one is enough.
+            // An entry without acts claims its content: one is enough for each content.
             for (n, of) in marks.iter_mut().enumerate() {
                 self.entries(n, |at, entry| {
                     let is_plain = at.is_some_and(|at| of.get(at) == Some(&0));
@@ -188,7 +188,7 @@ impl<'l> Ledger<'l> {
         }
     }
 
-    /// Chooses the acts upon entries that were chosen, and those upon what is in damaged chains.
+    /// Chooses the acts on chosen entries, and those on anything in damaged chains.
     fn choose_acts(&self, marks: &mut Marks) {
         for n in 0..self.chains.len() {
             let mut chosen = Vec::new();
@@ -204,7 +204,7 @@ impl<'l> Ledger<'l> {
         }
     }
 
-    /// Hands over the entries of a chain, each with its place if the chain is in order.
+    /// Passes the entries of a chain to `take`, each with its position if the chain is in order.
     fn entries(&self, n: usize, mut take: impl FnMut(Option<usize>, KnownEntry<'_>)) {
         self.each(n, Lines::Entries, |at, seq, row| {
             let Says::Entry { session, principal, content, until } = row.says else { return };
@@ -224,7 +224,8 @@ impl<'l> Ledger<'l> {
         });
     }
 
-    /// Hands over the acts of a chain: the place if the chain is in order, what it names, and it.
+    /// Passes the acts of a chain to `take`, with their position if the chain is in order, their
+    /// target and their kind.
     fn acts(&self, n: usize, mut take: impl FnMut(Option<usize>, Target, Done)) {
         self.each(n, Lines::Acts, |place, _, row| {
             let Says::Act { collects, writer, seq, entry, at } = row.says else { return };
@@ -232,7 +233,8 @@ impl<'l> Ledger<'l> {
         });
     }
 
-    /// Hands over rows of a chain: the place if the chain is in order, and the number of the line.
+    /// Passes rows of a chain to `take`, with their position if the chain is in order, and the
+    /// number of the line.
     fn each(&self, n: usize, wanted: Lines, mut take: impl FnMut(Option<usize>, u64, Row)) {
         let chain = &self.chains[n];
         for line in chain.damaged.iter().flat_map(|chain| &chain.lines) {
@@ -243,7 +245,7 @@ impl<'l> Ledger<'l> {
         chain.each(self.rows[n], wanted, |at, row| take(Some(at), at as u64 + 1, row));
     }
 
-    /// What an act of a chain names.
+    /// Returns the target of an act of a chain.
     fn target(&self, n: usize, writer: &Key, (seq, hash): (u64, &[u8; 32])) -> Target {
         let of_source = self.writers[n].1.clone();
         let found = self.writers[of_source.clone()].binary_search_by(|(key, _)| key.cmp(writer));
@@ -259,7 +261,7 @@ impl<'l> Ledger<'l> {
         if is_it { Target::Line(found, at) } else { Target::Nothing }
     }
 
-    /// The row of a line that is in order.
+    /// Returns the row of a line that is in order.
     fn row(&self, n: usize, at: usize) -> Option<Row> {
         match at.checked_sub(self.rows[n].len()) {
             Some(at) => self.chains[n].tail.get(at).map(|(row, _)| *row),
@@ -267,7 +269,8 @@ impl<'l> Ledger<'l> {
         }
     }
 
-    /// The chains with the lines that were chosen, each read and checked; damaged ones as they are.
+    /// Returns the chains with the chosen lines, each read and checked. Damaged chains are
+    /// returned whole.
     fn read(&mut self, marks: &Marks) -> Result<Vec<Chain>, Damaged> {
         let mut chains = Vec::new();
         for (n, marks) in marks.iter().enumerate() {
@@ -289,7 +292,7 @@ impl<'l> Ledger<'l> {
         Ok(chains)
     }
 
-    /// The lines of these places.
+    /// Returns the lines at these positions.
     fn lines(
         &self,
         (chain, rows): (&OpenChain, &[[u8; ROW]]),
@@ -312,7 +315,7 @@ impl<'l> Ledger<'l> {
             let row = rows.get(*at).map(Row::decode).ok_or(Damaged)?;
             let (start, length) = (row.start as usize, row.length as usize);
             let end = start.checked_add(length).ok_or(Damaged)?;
-            // What cannot be there is not allocated.
+            // Invalid lengths are not allocated.
             if end as u64 > chain.end {
                 return Err(Damaged);
             }
@@ -338,7 +341,7 @@ impl<'l> Ledger<'l> {
 }
 
 impl KnownEntry<'_> {
-    /// The same with what acts did.
+    /// Adds the marks to the entry.
     fn marked(self, marks: u8) -> Self {
         Self { is_collected: marks & COLLECTED != 0, is_acted: marks & ACTED != 0, ..self }
     }

@@ -1,5 +1,6 @@
-//! What the index keeps of a line of a staging chain, in a fixed number of bytes: where the line is,
-//! its hash, and what questions select it by. Nothing of a content, and no label, is in it.
+//! The row of a line of a staging chain, with a fixed number of bytes: the position of the
+//! line, its hash, and the fields that questions select it by. A row does not contain any
+//! content or label.
 
 use crate::record::audit::WriterId;
 use crate::record::staging::{ActKind, LineKind, StagedLine};
@@ -7,42 +8,43 @@ use crate::values::model::digest::Digest;
 use crate::values::model::principal::PrincipalKey;
 use crate::values::model::timestamp::Timestamp;
 
-/// The bytes of a row.
+/// Number of bytes of a row.
 pub(super) const ROW: usize = 1 + 4 + 4 + 32 + 16 + 16 + 32 + 8;
 const ENTRY: u8 = 0;
 const COLLECT: u8 = 1;
 const ACT: u8 = 2;
 
-/// What a session or a principal is compared by: the first half of a SHA-256. No label has zeros.
+/// Key to compare sessions or principals: the first half of a SHA-256. The key of a missing label
+/// is zero.
 pub(crate) type Key = [u8; 16];
 
-/// A line.
+/// A row of one line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Row {
-    /// Where it begins in its file.
+    /// Start of the line in its file.
     pub(super) start: u32,
-    /// Its length without the line end.
+    /// Length without the line end.
     pub(super) length: u32,
-    /// Its hash.
+    /// Hash of the line.
     pub(super) hash: [u8; 32],
     pub(super) says: Says,
 }
 
-/// What a line says.
+/// Fields of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Says {
-    /// A result was staged.
+    /// A staged result.
     Entry { session: Key, principal: Key, content: [u8; 32], until: i64 },
-    /// An act upon the entry of a writer, with this number and hash.
+    /// An act on the entry of a writer with this number and hash.
     Act { collects: bool, writer: Key, seq: u64, entry: [u8; 32], at: i64 },
 }
 
-/// The key of a session.
+/// Returns the key of a session.
 pub(crate) fn session_key(session: Option<&str>) -> Key {
     session.map_or([0; 16], key)
 }
 
-/// The key of a principal, whatever the case in which it was recorded.
+/// Returns the key of a principal, for any case of the recorded name.
 pub(crate) fn principal_key(principal: Option<&PrincipalKey>) -> Key {
     principal.map_or([0; 16], |principal| key(principal.as_str()))
 }
@@ -53,7 +55,7 @@ fn key(text: &str) -> Key {
     *first
 }
 
-/// The bytes that the digits of a writer are.
+/// Returns the bytes that the digits of a writer spell.
 pub(super) fn writer_key(writer: &WriterId) -> Key {
     bytes_of(&writer.to_string()).unwrap_or_default()
 }
@@ -71,7 +73,7 @@ fn millis(text: &str) -> Option<i64> {
 }
 
 impl Row {
-    /// The row of a line at a place of its file; none of one that no reader would give.
+    /// Returns the row of a line at a place in its file; `None` if the line is invalid.
     pub(super) fn of(line: &StagedLine, (start, length): (usize, usize)) -> Option<Self> {
         let says = match &line.kind {
             LineKind::Stage(entry) => Says::Entry {
@@ -124,7 +126,7 @@ impl Row {
         row
     }
 
-    /// Reads the bytes of a row.
+    /// Parses the bytes of a row.
     pub(super) fn decode(bytes: &[u8; ROW]) -> Self {
         let mut rest = bytes.as_slice();
         let kind = take::<1>(&mut rest)[0];
@@ -145,7 +147,7 @@ impl Row {
         Self { start, length, hash, says }
     }
 
-    /// Whether the bytes of a row are of an entry.
+    /// Returns true if the bytes are the row of an entry.
     pub(super) fn is_entry(bytes: &[u8; ROW]) -> bool {
         bytes[0] == ENTRY
     }
@@ -162,7 +164,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_row_is_read_as_it_was_written() {
+    fn row_decodes_what_it_encodes() {
         let entry = Says::Entry {
             session: session_key(Some("s-1")),
             principal: principal_key(Some(&PrincipalKey::of("Ana@example.com"))),

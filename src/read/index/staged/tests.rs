@@ -1,4 +1,4 @@
-//! Whatever happens to chains and caches, the index says what the chains say.
+//! The index agrees with the chains after any changes of chains and caches.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -35,11 +35,11 @@ const KINDS: [ActKind; 6] = [
     ActKind::Erase,
 ];
 const DAY: i64 = 24 * 60 * 60 * 1000;
-/// For how long files are left alone in these tests before their stamps are relied on.
+/// Time for which files are unchanged in these tests before their stamps are trusted.
 const SETTLED: Duration = Duration::from_millis(40);
 const BEGUN: i64 = 1_790_000_000_000;
 
-/// A vault, two users of it, and what they keep outside of it.
+/// A vault, two users of it, and their state outside of it.
 pub(super) struct World {
     _dir: tempfile::TempDir,
     root: PathBuf,
@@ -48,10 +48,10 @@ pub(super) struct World {
     at: i64,
 }
 
-/// What happens next.
+/// One step of a random test.
 #[derive(Clone, Debug)]
 enum Step {
-    /// Results are staged: by whom, of which source, in which session, which content, for how long.
+    /// Stages results: user, source, session, content and days.
     Stage {
         user: usize,
         who: usize,
@@ -68,11 +68,11 @@ enum Step {
         entry: usize,
         wrong: bool,
     },
-    /// A question is asked, so that the index is made or brought along.
+    /// Asks a question, so that the index is built or updated.
     Ask,
-    /// Nothing happens for a while, and the question is asked again.
+    /// Waits for a while, and asks the question again.
     Wait,
-    /// A chain loses bytes at its end, or bytes of it are replaced by as many others.
+    /// Truncates a chain, or replaces bytes of it by as many others.
     Cut {
         chain: usize,
         bytes: usize,
@@ -81,7 +81,7 @@ enum Step {
         chain: usize,
         at: usize,
     },
-    /// A line of a chain goes, or is there twice.
+    /// Removes or duplicates a line of a chain.
     Drop {
         chain: usize,
         line: usize,
@@ -89,11 +89,11 @@ enum Step {
     Twice {
         chain: usize,
     },
-    /// A crash leaves a part of a line.
+    /// Leaves an incomplete line, as a crash does.
     Tear {
         chain: usize,
     },
-    /// Another clone brings a chain.
+    /// Adds a chain of another clone.
     Merge {
         chain: usize,
         writer: u8,
@@ -101,7 +101,7 @@ enum Step {
     Remove {
         chain: usize,
     },
-    /// The cache goes, is damaged, or is that of an older state.
+    /// Deletes or damages the cache, or restores an older one.
     NoCache,
     Damage {
         file: usize,
@@ -138,7 +138,7 @@ fn id(source: usize) -> DocumentId {
     SOURCES[source].parse().unwrap()
 }
 
-/// Some acts do not count, and of some that is not known.
+/// Some acts are not valid, and for some this is not known.
 fn standing(act: &JudgedAct<'_>) -> Standing {
     match (act.kind, act.act.principal.as_deref()) {
         (ActKind::Collect | ActKind::Promote, _) | (_, None) => Standing::Sound,
@@ -319,12 +319,12 @@ impl World {
         &self.users[0]
     }
 
-    /// How many entries the index finds.
+    /// Returns the number of entries that the index finds.
     pub(super) fn all_by_the_index(&self) -> usize {
         self.ask(&|_| true, Sharing::Unasked).entries.len()
     }
 
-    /// Compares what the index says with what the chains say.
+    /// Compares the answers of the index with the chains.
     pub(super) fn agrees(&self) {
         let all = self.all();
         let same = |what: &str, found: &Staged, is: &dyn Fn(&StagedEntry) -> bool| {
@@ -390,7 +390,7 @@ impl World {
         assert_eq!(gone(&found), gone(all), "{now}");
     }
 
-    /// How many live entries of a principal are in other sessions.
+    /// Compares the number of live entries of a principal in other sessions.
     fn agrees_about_others(&self, all: &Staged) {
         let (mine, here) = (PrincipalKey::of(WHO[0]), session_key(Some("s-2")));
         let me = principal_key(Some(&mine));
@@ -430,7 +430,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 64, max_shrink_iters: 200, ..ProptestConfig::default() })]
 
     #[test]
-    fn the_index_says_what_the_chains_say_whatever_happens_to_both(steps in steps()) {
+    fn staged_index_agrees_with_the_chains_after_any_change(steps in steps()) {
         let (mut world, mut older) = (World::new(), Vec::new());
         for step in &steps {
             world.happens(step, &mut older);
@@ -456,7 +456,7 @@ fn kept_lines(world: &World) -> u32 {
 }
 
 #[test]
-fn rows_are_made_once_and_lines_that_follow_are_read() {
+fn staged_index_makes_rows_once_and_reads_later_lines() {
     let (mut world, _, _) = kept();
     assert_eq!(kept_lines(&world), 6);
     world.stage(0, (0, 0, 2, 1), 1);
@@ -466,7 +466,7 @@ fn rows_are_made_once_and_lines_that_follow_are_read() {
     assert_eq!(caches.iter().filter(|path| path.extension().is_some()).count(), 1, "{caches:?}");
 }
 
-/// Whether a chain is opened without its bytes being read.
+/// Returns true if a chain is opened without reading its bytes.
 fn is_relied_on(world: &World) -> bool {
     let kept = Kept::open(&world.users[0], SETTLED).unwrap();
     let files = world.users[0].files();
@@ -475,16 +475,16 @@ fn is_relied_on(world: &World) -> bool {
 }
 
 #[test]
-fn a_file_that_was_left_alone_is_relied_on_until_it_is_touched() {
+fn staged_index_trusts_a_settled_file_until_it_changes() {
     let (world, chain, bytes) = kept();
-    // It was written a moment ago.
+    // The file was written a moment ago.
     assert!(!is_relied_on(&world));
     std::thread::sleep(2 * SETTLED);
     assert!(!is_relied_on(&world));
     world.agrees();
     assert!(is_relied_on(&world));
     world.agrees();
-    // As long as before, with the same time of modification.
+    // Same length and same time of modification.
     let modified = fs::metadata(&chain).unwrap().modified().unwrap();
     let mut altered = bytes.clone();
     let at = bytes.windows(4).position(|part| part == b"\"s-1").unwrap() + 3;
@@ -498,9 +498,9 @@ fn a_file_that_was_left_alone_is_relied_on_until_it_is_touched() {
 }
 
 #[test]
-fn a_chain_that_was_altered_before_its_last_line_is_read_again() {
+fn staged_index_reads_an_altered_chain_again() {
     let (mut world, chain, bytes) = kept();
-    // The file is longer than it was, and its last line that has a row is where it was.
+    // The file is longer, and its last line with a row is unchanged.
     world.stage(0, (0, 0, 2, 1), 1);
     let mut longer = fs::read(&chain).unwrap();
     let at = bytes.windows(4).position(|part| part == b"\"s-1").unwrap() + 3;
@@ -512,7 +512,7 @@ fn a_chain_that_was_altered_before_its_last_line_is_read_again() {
 }
 
 #[test]
-fn a_cache_of_another_vault_is_not_used() {
+fn staged_index_ignores_the_cache_of_another_vault() {
     let (world, ..) = kept();
     let (other, ..) = kept();
     fs::remove_dir_all(&world.cache).unwrap();
@@ -526,7 +526,7 @@ fn a_cache_of_another_vault_is_not_used() {
 }
 
 #[test]
-fn no_content_and_no_label_is_in_the_cache() {
+fn staged_cache_contains_no_content_and_no_label() {
     let (world, ..) = kept();
     for path in files_below(&world.cache) {
         let bytes = fs::read(&path).unwrap();
@@ -536,7 +536,7 @@ fn no_content_and_no_label_is_in_the_cache() {
 }
 
 #[test]
-fn an_entry_that_nothing_was_done_to_claims_a_content_for_all_that_share_it() {
+fn staged_index_finds_one_entry_that_claims_a_shared_content() {
     let mut world = World::new();
     (0..40).for_each(|n| world.stage(0, (0, 0, 1, 7), if n == 0 { 1 } else { 30 }));
     let now = Timestamp::from_millis(BEGUN + 2 * DAY);
