@@ -243,7 +243,7 @@ fn a_failure_of_the_back_end_keeps_its_code_and_its_hints() {
     exit: 2
     -- stdout
     -- stderr
-    error[query-invalid]: the query holds no word
+    error[query-invalid]: the query contains no word
       #retail | contextnest://search/%21
                 ^^^^^^^^^^^^^^^^^^^^^^^^
     hint: a search word must contain letters or digits

@@ -156,7 +156,7 @@ fn words_phrases_tags_and_scripts_without_blanks_are_found() {
     exit: 2
     -- stdout
     -- stderr
-    error[query-invalid]: the query holds no word
+    error[query-invalid]: the query contains no word
     hint: a search word must contain letters or digits
     ");
     assert_eq!(place.ctx("search").exits(2).stdout, "");
@@ -373,7 +373,7 @@ echo '{"hits":[{"id":"nodes/returns","score":0.5},{"id":"nodes/fees","anchor":"r
     4 hits at checkpoint 1, delegated to program
     note: hits of program left out, because they are not published documents: 3
     note: hits of program left out, because they were named before: 1
-    note: hits of program given as whole documents, because their sections do not exist: 1
+    note: hits of program shown as whole documents, because their sections do not exist: 1
     ");
     let json = run("search fee --limit 5 --json").ok().json("ctx.search");
     assert_eq!(
@@ -530,7 +530,7 @@ fn accents_typing_errors_and_beginnings_are_found_and_marked() {
         2.209407 in total, of which 1.000000 for the part of the query that was found
     -- stderr
     1 hit at checkpoint 1, delegated to builtin
-    note: no document has `paymnt`; found for it: `payment`
+    note: no document contains `paymnt`; found instead: `payment`
     ");
     // What was retired is taken for nothing, also in an index that still has it.
     place.ctx("retire nodes/pay").ok();

@@ -1,4 +1,4 @@
-//! The place of the built-in back-end in a library without the feature `search`.
+//! Stands in for the built-in back-end in a library without the feature `search`.
 
 use std::path::{Path, PathBuf};
 
@@ -6,14 +6,14 @@ use super::{Backend, Proposals, Query, SearchError};
 use crate::read::snapshot::Snapshot;
 use crate::values::model::digest::Digest;
 
-/// What the built-in back-end is called.
+/// Name of the built-in back-end.
 pub(crate) const NAME: &str = "builtin";
 
 /// A back-end that refuses every search.
 pub(crate) struct Builtin;
 
 impl Builtin {
-    /// Takes what the index of a head would take.
+    /// Accepts the arguments of the built-in back-end.
     pub(crate) fn new(_: &Snapshot<'_>, _: Digest, _: Option<PathBuf>, _: &dyn Fn(usize)) -> Self {
         Self
     }
@@ -29,7 +29,7 @@ impl Backend for Builtin {
     }
 }
 
-/// Whether an index was made for a vault: none is.
+/// Returns true if an index was made for a vault, which is never the case here.
 pub(crate) fn is_made(_: &Path) -> bool {
     false
 }

@@ -1,5 +1,5 @@
-//! The command back-end: a program that the user names, which answers in JSON (`spec/search.md`,
-//! section 7). Nothing that it says is believed: see [`super::search`].
+//! The command back-end: a program named by the user, which answers in JSON (`spec/search.md`,
+//! section 7). Its answers are not trusted: see [`super::search`].
 
 use std::path::{Path, PathBuf};
 
@@ -10,10 +10,10 @@ use crate::values::model::number::CheckpointNumber;
 
 use super::{Backend, HitPart, MAX_HITS, Proposals, Query, RawHit, SearchError};
 
-/// The number of the protocol.
+/// Number of the protocol.
 const PROTOCOL: u32 = 1;
 
-/// The back-end that asks a program.
+/// A back-end that runs a program.
 pub(crate) struct Command {
     program: Program,
     vault: PathBuf,
@@ -22,7 +22,7 @@ pub(crate) struct Command {
 }
 
 impl Command {
-    /// The program asked about the vault in this folder, whose head is checkpoint `checkpoint`.
+    /// Makes a back-end for the vault in this folder, whose head is `checkpoint`.
     pub(crate) fn new(program: Program, vault: &Path, checkpoint: CheckpointNumber) -> Self {
         let first = program.argv.first().map(Path::new).and_then(Path::file_name);
         let name = first.map_or_else(String::new, |name| name.to_string_lossy().into_owned());
@@ -30,7 +30,7 @@ impl Command {
     }
 }
 
-/// What a program is asked.
+/// Question to the program.
 #[derive(Serialize)]
 struct Question<'q> {
     protocol: u32,
@@ -42,7 +42,7 @@ struct Question<'q> {
     prefix: bool,
 }
 
-/// What it answers. Fields that are not known are ignored.
+/// Answer of the program. Unknown fields are ignored.
 #[derive(Deserialize)]
 struct Reply {
     hits: Vec<ReplyHit>,
@@ -87,7 +87,7 @@ impl Backend for Command {
         if reply.hits.len() > MAX_HITS {
             return Err(fail(format!("answered with more than {MAX_HITS} hits"), ""));
         }
-        // Where it gives all that it was asked for, it may have more.
+        // If the program returns as many hits as requested, it may have more.
         let goes_on = reply.hits.len() >= limit;
         let hits = reply.hits.into_iter().map(|hit| RawHit {
             id: hit.id,
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn the_question_is_one_line_of_json() {
+    fn command_asks_with_one_line_of_json() {
         let found = answer(
             r#"read -r line; [ "$line" = '{"protocol":1,"query":"late \"fee\"","limit":10,"checkpoint":7,"vault":"/v"}' ] \
                && echo '{"hits":[{"id":"a","score":1},{"id":"b","anchor":"c","score":0.5,"x":1}],"y":2}'"#,
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_that_is_not_of_the_protocol_is_none() {
+    fn command_refuses_an_answer_outside_of_the_protocol() {
         for (script, expected) in [
             ("", "cannot be asked or understood: EOF"),
             ("echo '{\"hits\":{}}'", "cannot be asked or understood: invalid type: map"),

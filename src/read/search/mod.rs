@@ -1,9 +1,9 @@
-//! Full-text search over what is published and current (paper, section 6.3; `spec/search.md`).
+//! Full-text search over the current published versions (paper, section 6.3; `spec/search.md`).
 //!
-//! How documents are found is delegated to a [`Backend`]: the [`builtin`] index, or a [`command`]
-//! that the user names. A back-end only proposes. [`search`] keeps those of its [`RawHit`]s that
-//! the head holds, reads each of them through [`Snapshot::get`], so that the chain vouches for it,
-//! and cuts the snippet from that text. What a back-end says about a text is never shown.
+//! A [`Backend`] finds the documents: the [`builtin`] index, or a [`command`] that the user names.
+//! A back-end only proposes. [`search`] keeps those of its [`RawHit`]s that the head contains,
+//! reads each of them through [`Snapshot::get`], so that the chain vouches for it, and cuts the
+//! snippet from that text. Texts from a back-end are never shown.
 
 #![cfg_attr(not(feature = "search"), allow(dead_code, reason = "only the index uses it"))]
 
@@ -37,24 +37,24 @@ use crate::values::model::id::DocumentId;
 
 use units::Unit;
 
-/// The most hits that an answer may have.
+/// Maximum number of hits of an answer.
 pub(crate) const MAX_HITS: usize = 1000;
-/// A search in a selector stands for the documents of so many hits, the best.
+/// Number of best hits whose documents a search in a selector selects.
 pub(crate) const SELECTED_HITS: usize = 100;
 
-/// Something that finds sections by their words or their meaning.
+/// A program or index that finds sections by their words or meaning.
 pub(crate) trait Backend {
-    /// What it is called in answers.
+    /// Returns the name in answers.
     fn name(&self) -> &str;
 
-    /// What it finds for a query, at most about `limit` hits, in any order.
+    /// Returns about `limit` hits for a query at most, in any order.
     ///
     /// # Errors
-    /// It cannot answer.
+    /// Fails if the back-end cannot answer.
     fn search(&self, query: &Query, limit: usize) -> Result<Proposals, SearchError>;
 }
 
-/// The back-end of a vault in which nothing is published.
+/// Back-end of a vault without published documents.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Nothing;
 
@@ -68,81 +68,81 @@ impl Backend for Nothing {
     }
 }
 
-/// What a back-end proposes.
+/// Proposals of a back-end.
 #[derive(Debug, Default)]
 pub(crate) struct Proposals {
-    /// What it found.
+    /// Hits, in any order.
     pub(crate) hits: Vec<RawHit>,
-    /// Documents that it could not read, so that it is unknown whether they belong to the answer.
+    /// Documents that the back-end could not read, so it is unknown whether they match.
     pub(crate) unread: Vec<DocumentId>,
-    /// Words that were taken for words of the query.
+    /// Words that were accepted for words of the query.
     pub(crate) near: Vec<String>,
-    /// What else the reader should know.
+    /// Notes for the reader.
     pub(crate) notes: Vec<String>,
-    /// Whether it may have more than it was asked for.
+    /// True if the back-end may have more hits than requested.
     pub(crate) goes_on: bool,
 }
 
 /// A document, or a part of one, that a back-end proposes.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct RawHit {
-    /// What it says is the id of a document.
+    /// Id of the document, as the back-end spells it.
     pub(crate) id: String,
-    /// Which part of it is meant.
+    /// Part of the document.
     pub(crate) part: HitPart,
-    /// The larger, the better; a finite number.
+    /// Score, a finite number; larger is better.
     pub(crate) score: f64,
-    /// How the score came about, where the back-end says.
+    /// Explanation of the score, if the back-end has one.
     pub(crate) reasons: Vec<Reason>,
 }
 
-/// A part of a document.
+/// Part of a document.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum HitPart {
-    /// All of it.
+    /// The whole document.
     Whole,
-    /// The section of this name.
+    /// The section with this anchor.
     Anchor(String),
-    /// The n-th of its units, from 0.
+    /// The unit with this index, from 0.
     Unit(usize),
 }
 
-/// What one clause of a query in one field adds to a score.
+/// Contribution of one clause of a query in one field to a score.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub(crate) struct Reason {
-    /// The folded words of the clause.
+    /// Folded words of the clause.
     pub(crate) term: String,
-    /// The words that were taken for it, if not it itself was found.
+    /// Words that were accepted for the clause, if the clause itself was not found.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) near: Vec<String>,
-    /// The field that they were found in.
+    /// Field that contains them.
     pub(crate) field: &'static str,
-    /// What is added, before `share` is applied.
+    /// Contribution before `share` is applied.
     pub(crate) score: f64,
-    /// How often the clause occurs in the field.
+    /// Number of occurrences of the clause in the field.
     pub(crate) tf: u32,
-    /// How many units (of `title`, `tags` and `description`: documents) it occurs in.
+    /// Number of units (for `title`, `tags` and `description`: documents) that contain the clause.
     pub(crate) df: u64,
-    /// How many units or documents there are.
+    /// Number of all units or documents.
     pub(crate) n: u64,
-    /// The weight of the field.
+    /// Weight of the field.
     pub(crate) boost: f64,
-    /// How rare the clause is.
+    /// Rarity of the clause.
     pub(crate) idf: f64,
-    /// How many words the field has.
+    /// Number of words of the field.
     pub(crate) length: u64,
-    /// How many it has on average.
+    /// Average number of words of the field.
     pub(crate) average: f64,
-    /// The part of the query's clauses that was found, by which the sum is multiplied.
+    /// Share of the query's clauses that were found, a factor of the sum.
     pub(crate) share: f64,
 }
 
-/// Why there is no answer.
+/// Reason why a search fails.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub(crate) enum SearchError {
-    /// What is published cannot be read.
+    /// The published documents cannot be read.
     #[error(transparent)]
     Log(#[from] LogError),
     /// The library was built without the built-in index.
@@ -152,14 +152,14 @@ pub(crate) enum SearchError {
     /// The index could be neither used nor built.
     #[error("the index cannot be built: {0}")]
     Index(String),
-    /// The program did not answer as `spec/search.md` says.
+    /// The program did not answer as `spec/search.md` requires.
     #[error("`{program}` {problem}")]
     Command {
-        /// The program.
+        /// Name of the program.
         program: String,
-        /// What it did instead.
+        /// Description of the failure.
         problem: String,
-        /// What it wrote to standard error, line by line.
+        /// Lines that the program wrote to standard error.
         said: Vec<String>,
     },
 }
@@ -167,69 +167,67 @@ pub(crate) enum SearchError {
 /// A published section or document that was found; its text is verified.
 #[derive(Debug)]
 pub(crate) struct Hit {
-    /// The document.
     pub(crate) served: Arc<Served>,
-    /// The section; none where the whole document or its beginning is meant.
+    /// Section; `None` for the whole document or its beginning.
     pub(crate) section: Option<Section>,
-    /// What of the document was found.
+    /// Part of the document that was found.
     pub(crate) cut: Cut,
-    /// The larger, the better.
+    /// Score; larger is better.
     pub(crate) score: f64,
-    /// Why it was found.
+    /// Snippet that shows the match.
     pub(crate) snippet: Snippet,
-    /// How the score came about.
+    /// Explanation of the score.
     pub(crate) reasons: Vec<Reason>,
 }
 
 impl Hit {
-    /// The URI of exactly what was found; none for the few ids that a URI cannot name.
+    /// Returns the URI of exactly the found part; `None` for the few ids that a URI cannot name.
     pub(crate) fn uri(&self) -> Option<Uri> {
         Portion { section: self.section.as_ref(), ..Portion::whole(&self.served) }.uri()
     }
 
-    /// What the access log says of the line that shows it.
+    /// Returns the text that the access log records for a line that shows the hit.
     pub(crate) fn recorded(&self) -> Text {
         let recorded = self.served.origin().text(&self.snippet.text).named(self.uri());
         Text { part: Some(audit::Part::Snippet), ..recorded }
     }
 
-    /// The chain hash of the version that was found.
+    /// Returns the chain hash of the version.
     pub(crate) fn chain_hash(&self) -> Digest {
         self.served.entry.chain_hash
     }
 }
 
-/// The answer to a query. Its class is *delegated*: what was found is published and verified, that
-/// it was found is the back-end's word.
+/// Answer to a query. Its class is *delegated*: the hits are published and verified, but the
+/// back-end decides which ones match.
 #[derive(Debug, Default)]
 pub(crate) struct Answer {
-    /// The best hits: by score, then id, then place in the document.
+    /// Best hits, by score, then id, then place in the document.
     pub(crate) hits: Vec<Hit>,
-    /// Documents that were found, or could not be looked at, and may not be served.
+    /// Documents that were found, or could not be read, and may not be served.
     pub(crate) withheld: Vec<Withheld>,
-    /// What else the reader should know.
+    /// Notes for the reader.
     pub(crate) notes: Vec<String>,
-    /// Whether there may be more hits than the limit let in.
+    /// True if there may be more hits than the limit.
     pub(crate) goes_on: bool,
 }
 
-/// How the text of a document begins: the first words that are served of it, after the heading that
-/// gives its title.
+/// Returns the opening of a document: the first served words after the heading with its title.
 pub(crate) fn opening(served: &Served) -> Snippet {
     let body = &served.visible()[served.body_range()];
     snippet::opening(&body[sections::title_end(body)..])
 }
 
-/// What the access log says of the line that shows how a document begins.
+/// Returns the text that the access log records for a line that shows the opening of a document.
 pub(crate) fn opening_recorded(served: &Served, opening: &Snippet) -> Text {
     let recorded = served.recorded(&opening.text).named(served.uri().cloned());
     Text { part: Some(audit::Part::Snippet), ..recorded }
 }
 
-/// Asks a back-end, and keeps of its answer what is published, current and verified.
+/// Searches with a back-end. Keeps the hits that are published, current and verified.
 ///
 /// # Errors
-/// The back-end cannot answer.
+/// Fails if the back-end cannot answer.
 pub(crate) fn search(
     snapshot: &Snapshot<'_>,
     backend: &dyn Backend,
@@ -270,8 +268,8 @@ pub(crate) fn search(
 }
 
 impl Answer {
-    /// What the answer is to a selector that names the search, and the back-end of this name gave
-    /// it; with `whole`, the whole documents.
+    /// Converts the answer for a selector that contains the search. With `whole`, it selects
+    /// whole documents.
     pub(crate) fn into_searched(self, backend: String, whole: bool) -> Searched {
         let found = |hit: Hit| Found {
             id: hit.served.id.clone(),
@@ -282,7 +280,7 @@ impl Answer {
     }
 }
 
-/// What of a back-end's answer was left out, or is not as it said.
+/// Counts of proposals that were left out or changed.
 #[derive(Debug, Default)]
 struct Dropped {
     unpublished: usize,
@@ -297,14 +295,14 @@ impl Dropped {
             (self.unpublished, "left out, because they are not published documents"),
             (self.scores, "left out, because their scores are not numbers"),
             (self.duplicates, "left out, because they were named before"),
-            (self.anchors, "given as whole documents, because their sections do not exist"),
+            (self.anchors, "shown as whole documents, because their sections do not exist"),
         ];
         let told = told.iter().filter(|(n, _)| *n > 0);
         told.map(|(n, what)| format!("hits of {backend} {what}: {n}")).collect()
     }
 }
 
-/// A proposal for a document that the head holds.
+/// A proposal for a document that the head contains.
 struct Candidate {
     id: DocumentId,
     hit: RawHit,
@@ -314,23 +312,23 @@ struct Candidate {
 struct Document {
     served: Arc<Served>,
     sections: Vec<Section>,
-    /// The place of each section, by its anchor.
+    /// Index of each section, by its anchor.
     anchors: HashMap<String, usize>,
     units: Vec<Unit>,
 }
 
-/// Tells what may be shown from what a back-end proposes.
+/// Filter of a back-end's proposals.
 struct Sieve<'a, 'v> {
     snapshot: &'a Snapshot<'v>,
     query: &'a Query,
-    /// What was read; nothing where the document is withheld.
+    /// Documents that were read; `None` if a document is withheld.
     read: HashMap<DocumentId, Option<Document>>,
     shown: HashSet<(DocumentId, Option<String>)>,
     dropped: Dropped,
 }
 
 impl Sieve<'_, '_> {
-    /// The proposals for published documents, the best first.
+    /// Returns the proposals for published documents, best first.
     fn candidates(&mut self, hits: Vec<RawHit>) -> Result<Vec<Candidate>, LogError> {
         let mut kept = Vec::with_capacity(hits.len());
         for hit in hits {
@@ -350,7 +348,7 @@ impl Sieve<'_, '_> {
         Ok(kept)
     }
 
-    /// The verified text behind a proposal; `None` where there is nothing more to say of it.
+    /// Returns the verified hit of a proposal; `None` if there is nothing to add to the answer.
     fn hit(&mut self, candidate: Candidate) -> Option<Result<Hit, Withheld>> {
         let Candidate { id, hit } = candidate;
         if !self.read.contains_key(&id) {
@@ -403,8 +401,7 @@ impl Document {
         self.sections.get(*self.anchors.get(anchor)?)
     }
 
-    /// What a part is of the document: the section that it is in, and its bytes of the text; `None`
-    /// if there is no such part.
+    /// Returns the cut, section and byte range of a part; `None` if the part does not exist.
     fn part(&self, part: &HitPart) -> Option<(Cut, Option<&Section>, Range<usize>)> {
         match part {
             HitPart::Whole => Some((Cut::Whole, None, self.body())),
@@ -416,7 +413,7 @@ impl Document {
                 let unit = self.units.get(*n)?;
                 let section = unit.anchor.as_deref().and_then(|anchor| self.section(anchor));
                 let cut = match &unit.anchor {
-                    // A heading alone says nothing; what it announces does.
+                    // A heading alone is not useful, so its whole section is returned.
                     Some(anchor) if unit.is_heading(self.served.visible()) => {
                         Cut::Section(anchor.clone())
                     }

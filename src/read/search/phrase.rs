@@ -1,21 +1,21 @@
-//! Words that stand one after the other, found in one pass over a text (Knuth, Morris, Pratt).
+//! Finds consecutive words in one pass over a text (Knuth, Morris, Pratt).
 //!
-//! The work is one step for each word of the text, however long the phrase is and however often it
-//! almost occurs. Words are numbers here; [`NONE`] is a word that no clause has.
+//! The work is one step for each word of the text, for any length of the phrase and any number of
+//! near matches. Words are numbers here; [`NONE`] is a word outside of every clause.
 
 /// A word that is in no phrase.
 pub(super) const NONE: u16 = 0;
 
-/// A phrase that is looked for.
+/// A phrase to search for.
 #[derive(Clone, Debug)]
 pub(super) struct Phrase {
     words: Vec<u16>,
-    /// For each word: how long the longest beginning is that also ends there.
+    /// Length of the longest prefix that also ends at each word.
     back: Vec<usize>,
 }
 
 impl Phrase {
-    /// The phrase of these words, of which there is at least one and none is [`NONE`].
+    /// Makes a phrase of at least one word, without [`NONE`].
     pub(super) fn new(words: Vec<u16>) -> Self {
         let mut phrase = Self { back: vec![0; words.len()], words };
         let mut found = 0;
@@ -26,13 +26,13 @@ impl Phrase {
         phrase
     }
 
-    /// How many words it has.
+    /// Returns the number of words.
     pub(super) fn len(&self) -> usize {
         self.words.len()
     }
 
-    /// Goes on by one word of the text; says whether the phrase ends with it. `found` is how many
-    /// words of it stood last, 0 in the beginning and behind a gap.
+    /// Reads one word of the text, and returns true if the phrase ends with it. `found` is the
+    /// number of its words that were read last, 0 at the start and after a gap.
     pub(super) fn ends_with(&self, found: &mut usize, word: u16) -> bool {
         *found = self.after(*found, word);
         let is_whole = *found == self.len();
@@ -57,7 +57,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_phrase_ends_where_its_words_stand_side_by_side(
+        fn phrase_ends_at_its_consecutive_words(
             words in prop::collection::vec(1_u16..3, 1..6), text in prop::collection::vec(0_u16..3, 0..40)
         ) {
             let (phrase, mut found) = (Phrase::new(words.clone()), 0);

@@ -1,42 +1,42 @@
-//! What is searched for: words and quoted phrases (`spec/search.md`, section 3).
+//! Queries: words and quoted phrases (`spec/search.md`, section 3).
 
 use std::collections::BTreeMap;
 
 use super::words::{Words, stands_alone};
 
-/// The longest query in bytes.
+/// Maximum length of a query in bytes.
 pub(crate) const MAX_QUERY_BYTES: usize = 4096;
-/// The most clauses that a query may have.
+/// Maximum number of clauses of a query.
 pub(crate) const MAX_CLAUSES: usize = 32;
-/// The most words that one clause may have.
+/// Maximum number of words of a clause.
 pub(crate) const MAX_PHRASE_WORDS: usize = 128;
 
-/// A query that has been read.
+/// A parsed query.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Query {
     text: String,
     clauses: Vec<Clause>,
-    /// The place of the clause that was written last.
+    /// Index of the clause that was written last.
     last: usize,
-    /// Whether the last word is the beginning of words too.
+    /// True if the last word also matches as a prefix.
     prefix: bool,
 }
 
-/// One word, or several that stand next to one another.
+/// One word, or several consecutive words.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Clause {
-    /// The folded words.
+    /// Folded words.
     pub(super) words: Vec<String>,
-    /// Written in quotes: what does not hold it is not found.
+    /// True for a clause in quotes: units without it do not match.
     pub(super) required: bool,
 }
 
-/// Why a text is no query.
+/// Reason why a text is not a valid query.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub(crate) enum QueryError {
-    /// There is nothing to look for.
-    #[error("the query holds no word")]
+    /// No words.
+    #[error("the query contains no word")]
     Empty,
     /// More than 4096 bytes.
     #[error("a query has at most {MAX_QUERY_BYTES} bytes, but this one has {0}")]
@@ -50,15 +50,15 @@ pub(crate) enum QueryError {
 }
 
 impl Query {
-    /// Reads a query.
+    /// Parses a query.
     ///
     /// # Errors
-    /// It holds no word, or too many.
+    /// Fails if the query lacks words, or exceeds a limit.
     pub(crate) fn parse(text: &str) -> Result<Self, QueryError> {
         if text.len() > MAX_QUERY_BYTES {
             return Err(QueryError::TooLong(text.len()));
         }
-        // In the order of their words, so that two spellings of a query are summed up alike.
+        // The order of words makes two spellings of a query have the same sums.
         let mut clauses: BTreeMap<Vec<String>, bool> = BTreeMap::new();
         let (mut longest, mut last) = (0, Vec::new());
         let mut put = |words: Vec<String>, required| {
@@ -88,31 +88,32 @@ impl Query {
         }
     }
 
-    /// The query, with the last word as the beginning of words too, or not.
+    /// Sets whether the last word also matches as a prefix.
     pub(crate) fn with_prefix(self, prefix: bool) -> Self {
         Self { prefix, ..self }
     }
 
-    /// Whether the last word is the beginning of words too.
+    /// Returns true if the last word also matches as a prefix.
     pub(super) fn is_prefix(&self) -> bool {
         self.prefix
     }
 
-    /// The word of a clause that may begin other words; none in quotes or beside other words.
+    /// Returns the word of a clause that may be a prefix; `None` for clauses in quotes or of
+    /// several words.
     #[cfg_attr(not(feature = "search"), allow(dead_code, reason = "only the index asks"))]
     pub(super) fn prefix_of(&self, clause: usize) -> Option<&str> {
         let is_meant = self.prefix && clause == self.last;
         self.clauses.get(clause).filter(|_| is_meant).and_then(Clause::alone)
     }
 
-    /// The query with more words, each a clause of its own: what shows why something was found.
+    /// Adds words, each as a clause, to show why something was found.
     pub(super) fn and_words(&self, words: &[String]) -> Self {
         let clause = |word: &String| Clause { words: vec![word.clone()], required: false };
         let clauses = self.clauses.iter().cloned().chain(words.iter().map(clause)).collect();
         Self { clauses, ..self.clone() }
     }
 
-    /// The query as it was written.
+    /// Returns the query as it was written.
     pub(crate) fn text(&self) -> &str {
         &self.text
     }
@@ -123,7 +124,7 @@ impl Query {
 }
 
 impl Clause {
-    /// Its word, if it is one that was not put in quotes.
+    /// Returns the word of a clause of one word that is not in quotes.
     fn alone(&self) -> Option<&str> {
         match self.words.as_slice() {
             [word] if !self.required => Some(word),
@@ -131,21 +132,21 @@ impl Clause {
         }
     }
 
-    /// Its word, if it may be mistyped: at least five letters and no digit.
+    /// Returns the word if it may be mistyped: at least five letters and no digit.
     pub(super) fn mistyped(&self) -> Option<&str> {
         let is_long = |word: &&str| word.chars().count() >= 5 && !word.contains(char::is_numeric);
         self.alone().filter(is_long)
     }
 
-    /// How the clause is described.
+    /// Returns the words of the clause for display.
     pub(super) fn shown(&self) -> String {
         self.words.join(" ")
     }
 }
 
-/// The clauses of what stands between two blanks. Words that only punctuation parts belong
-/// together, as in `payments-service`. Where no blank shows what a word is, every two neighbours
-/// are one.
+/// Returns the clauses of the text between two blanks. Words that are separated only by punctuation
+/// make one clause, as in `payments-service`. In scripts without blanks between words, every two
+/// neighbours make one clause.
 fn of_chunk(chunk: &str) -> Vec<Vec<String>> {
     let (mut found, mut open, mut lone) = (Vec::new(), Vec::new(), Vec::<(usize, String)>::new());
     let mut words = Words::of(chunk);
@@ -203,8 +204,8 @@ mod tests {
             ("京 v2返品", "v2 | 京 | 返 品"),
             ("\"返品規則\"", "\"返 品 規 則\""),
             ("東・京", "京 | 東"),
-            ("", "the query holds no word"),
-            ("-- \"\" !", "the query holds no word"),
+            ("", "the query contains no word"),
+            ("-- \"\" !", "the query contains no word"),
         ] {
             assert_eq!(read(text), expected, "{text}");
         }
@@ -215,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn a_phrase_has_a_limit_however_it_is_written() {
+    fn query_limits_phrases_in_any_spelling() {
         let phrases = [
             ("\"", "a ".repeat(MAX_PHRASE_WORDS)),
             ("\"", "返".repeat(MAX_PHRASE_WORDS)),

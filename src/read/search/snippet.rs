@@ -1,4 +1,4 @@
-//! The part of a verified text that shows why it was found (`spec/search.md`, section 6).
+//! Snippets: the part of a verified text that shows why it was found (`spec/search.md`, section 6).
 
 use std::collections::{HashMap, VecDeque};
 use std::ops::Range;
@@ -9,33 +9,33 @@ use super::phrase::{NONE, Phrase};
 use super::query::{Clause, Query};
 use super::words::Words;
 
-/// About how many characters a snippet has.
+/// Approximate number of characters of a snippet.
 const WIDTH: usize = 160;
-/// How many of them may stand before the first match.
+/// Maximum number of these characters before the first match.
 const BEFORE: usize = 40;
-/// How many matches of a text are looked at.
+/// Maximum number of matches of a text that are considered.
 const MAX_MATCHES: usize = 1000;
 
-/// A piece of a text on one line.
+/// A part of a text on one line.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub(crate) struct Snippet {
-    /// The text; each run of blanks and line ends is one blank.
+    /// Text, in which each run of blanks and line ends is one blank.
     pub(crate) text: String,
-    /// The bytes of it that are words of the query.
+    /// Byte ranges of the words of the query.
     pub(crate) matches: Vec<Range<usize>>,
-    /// Whether the unit begins before it.
+    /// True if the unit begins before the snippet.
     pub(crate) cut_before: bool,
-    /// Whether the unit goes on after it.
+    /// True if the unit continues after the snippet.
     pub(crate) cut_after: bool,
 }
 
-/// Cuts the piece of a text that holds the most clauses of a query.
+/// Cuts the part of a text that contains the most clauses of a query.
 pub(super) fn snippet(text: &str, query: &Query) -> Snippet {
     let found = matches(text, query.clauses());
     let start = best(text, &found, query.clauses().len());
     let start = text[..start].chars().rev().take(BEFORE).fold(start, |at, c| at - c.len_utf8());
-    // A word is not cut in two where a blank is near.
+    // Avoids a cut within a word if a blank is near.
     let start = match text[..start].chars().next_back() {
         Some(c) if !c.is_whitespace() => {
             let near = text[start..].char_indices().take(BEFORE / 2);
@@ -48,7 +48,7 @@ pub(super) fn snippet(text: &str, query: &Query) -> Snippet {
     lined_up(text, start, &found)
 }
 
-/// The first words of a text, on one line. A word is cut in two only where it takes most of the line.
+/// Returns the first words of a text on one line. A word is only cut if it takes most of the line.
 pub(super) fn opening(text: &str) -> Snippet {
     let (mut out, mut count) = (Snippet::default(), 0);
     for word in text.split_whitespace() {
@@ -76,10 +76,10 @@ struct Match {
     range: Range<usize>,
 }
 
-/// The places of the clauses in a text, in order.
+/// Returns the places of the clauses in a text, in order.
 fn matches(text: &str, clauses: &[Clause]) -> Vec<Match> {
     let mut numbers: HashMap<&str, u16> = HashMap::new();
-    // Clauses of one word are looked up; there may be many of them.
+    // Clauses of one word are looked up, because there may be many.
     let (mut single, mut phrases) = (HashMap::new(), Vec::new());
     for (n, clause) in clauses.iter().enumerate() {
         // A query has far fewer words than there are numbers.
@@ -96,7 +96,7 @@ fn matches(text: &str, clauses: &[Clause]) -> Vec<Match> {
         }
     }
     let longest = clauses.iter().map(|c| c.words.len()).max().unwrap_or(0);
-    // The places of the last words, side by side, that are words of the query.
+    // Ranges of the last consecutive words that are words of the query.
     let mut last: VecDeque<Range<usize>> = VecDeque::with_capacity(longest + 1);
     let (mut found, mut words, mut next) = (Vec::new(), Words::of(text), 0);
     while found.len() < MAX_MATCHES && words.advance() {
@@ -129,7 +129,8 @@ fn matches(text: &str, clauses: &[Clause]) -> Vec<Match> {
     found
 }
 
-/// Where the first window begins that holds the most clauses, and of those the most matches.
+/// Returns the start of the first window with the most clauses, and among these with the
+/// most matches.
 fn best(text: &str, found: &[Match], clauses: usize) -> usize {
     let (mut best, mut end) = ((0, 0, 0), 0);
     let (mut inside, mut kinds) = (vec![0_usize; clauses], 0);
@@ -160,7 +161,7 @@ fn best(text: &str, found: &[Match], clauses: usize) -> usize {
     best.2
 }
 
-/// The text from a place on, on one line.
+/// Returns the text from `start` on, on one line.
 fn lined_up(text: &str, start: usize, found: &[Match]) -> Snippet {
     let mut out = Snippet { cut_before: !text[..start].trim().is_empty(), ..Snippet::default() };
     let mut ahead = found.iter().skip_while(|m| m.range.start < start).peekable();
@@ -216,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn a_snippet_is_where_most_of_the_query_is() {
+    fn snippet_shows_the_place_with_most_clauses() {
         let filler = "lorem ipsum dolor sit amet ".repeat(12);
         let text = format!("# A\n\nA fee. {filler}\n\tLate   fees\nand\nlate payments. {filler}");
         insta::assert_snapshot!(
@@ -230,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn words_are_matched_as_the_index_matches_them() {
+    fn snippet_matches_words_like_the_index() {
         assert_eq!(marked("Un Café, cafe\u{301}s", "cafe"), "Un [Café], [cafe\u{301}s]");
         assert_eq!(marked("Été: the POLICIES", "policy été"), "[Été]: the [POLICIES]");
         assert_eq!(marked("返品規則は", "規則"), "返品[規][則]は");
@@ -239,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn an_opening_is_the_first_words_on_one_line() {
+    fn opening_shows_the_first_words_on_one_line() {
         let opened = |text: &str| {
             let found = opening(text);
             assert!(found.matches.is_empty() && !found.cut_before);
@@ -249,7 +250,7 @@ mod tests {
         assert_eq!((opened(""), opened("\n\n")), (String::new(), String::new()));
         let words = "twenty-two characters. ".repeat(9);
         assert_eq!(opened(&words), "twenty-two characters. ".repeat(7).trim_end().to_owned() + "…");
-        // What exactly fits is not cut, and neither is what has nothing but blanks after it.
+        // A text that fits exactly is not cut, even if blanks follow.
         let whole = "x".repeat(WIDTH);
         assert_eq!(opened(&format!("{whole} \n")), whole);
         assert_eq!(opened(&format!("a {whole}")), format!("a {}…", "x".repeat(WIDTH - 2)));
@@ -259,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn one_word_of_any_length_is_cut() {
+    fn opening_cuts_a_long_word() {
         let long = format!("late {}", "x".repeat(1 << 20));
         let found = marked(&long, "late");
         assert!(found.starts_with("[late] xxx") && found.len() < 200, "{}", found.len());
@@ -267,7 +268,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn an_opening_is_the_beginning_of_the_words(text in "([a-z\u{e9}日 \n\t]|word |\\PC){0,400}") {
+        fn opening_is_a_prefix_of_the_words(text in "([a-z\u{e9}日 \n\t]|word |\\PC){0,400}") {
             let (found, mut words) = (opening(&text), String::new());
             for word in text.split_whitespace() {
                 words.push_str(if words.is_empty() { "" } else { " " });
@@ -280,7 +281,7 @@ mod tests {
         }
 
         #[test]
-        fn matches_are_bytes_of_the_snippet(
+        fn snippet_matches_are_bytes_of_its_text(
             text in "([a-c\u{e9}日本 .\n\u{200b}]|late|fees){0,120}", query in "[a-c\u{e9}日本]{1,3}( late)?( \"a b\")?"
         ) {
             let Ok(query) = Query::parse(&query) else { return Ok(()) };

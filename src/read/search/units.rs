@@ -1,27 +1,28 @@
-//! What of a document is found: its sections, each without its subsections, so that every byte of
-//! a text belongs to one unit (`spec/search.md`, section 1).
+//! Units of a document: its sections, each without its subsections, so that every byte of a text
+//! belongs to one unit (`spec/search.md`, section 1).
 
 use std::ops::Range;
 
 use crate::read::snapshot::Served;
 use crate::text::document::sections::Section;
 
-/// The most units of one document; the last one takes the rest of the text.
+/// Maximum number of units of one document; the last one contains the rest of the text.
 pub(super) const MAX_UNITS: usize = 10_000;
 
 /// One unit of a document.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Unit {
-    /// The section; none for the text before the first heading.
+    /// Anchor of the section; `None` for the text before the first heading.
     pub(super) anchor: Option<String>,
-    /// The text of its heading.
+    /// Text of the heading.
     pub(super) heading: String,
-    /// Its bytes of [`Served::text`], the heading's line included.
+    /// Byte range in [`Served::text`], including the line of the heading.
     pub(super) range: Range<usize>,
 }
 
 impl Unit {
-    /// Whether nothing but a heading is in it. `text` is what is visible of the document.
+    /// Returns true if the unit contains only a heading. `text` is the visible text of
+    /// the document.
     pub(super) fn is_heading(&self, text: &str) -> bool {
         let (_, rest) = text[self.range.clone()].split_once('\n').unwrap_or_default();
         // A heading may be underlined.
@@ -29,7 +30,7 @@ impl Unit {
     }
 }
 
-/// The units of a document in order; at least one.
+/// Returns the units of a document in order; at least one.
 pub(super) fn units(served: &Served, sections: &[Section]) -> Vec<Unit> {
     let Range { start: body, end } = served.body_range();
     let first = sections.first().map_or(end, |section| section.range.start);

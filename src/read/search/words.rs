@@ -1,9 +1,10 @@
-//! Words of a text, as queries, the built-in index and snippets understand them
-//! (`spec/search.md`, section 2).
+//! Words of a text, as queries, the built-in index and snippets define them (`spec/search.md`,
+//! section 2).
 //!
-//! A word is folded so that two spellings that a reader takes for one are one: NFKC, case folding,
-//! accents of Latin, Greek and Cyrillic letters, and the plural `s` of words in ASCII letters. Scripts that are written without blanks have no
-//! words to be distinguished without a dictionary, so each of their characters is one.
+//! A word is folded, so that spellings that a reader considers equal are equal: NFKC, case folding,
+//! accents of Latin, Greek and Cyrillic letters, and the plural `s` of words in ASCII letters.
+//! Scripts without blanks between words cannot be split without a dictionary, so each of their
+//! characters is one word.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -11,19 +12,19 @@ use std::ops::Range;
 use unicode_normalization::UnicodeNormalization as _;
 use unicode_normalization::char::is_combining_mark;
 
-/// The longest word in bytes, folded; a longer run of letters is counted, but never found.
+/// Maximum length of a folded word in bytes. A longer run of letters is counted, but never found.
 pub(super) const MAX_WORD_BYTES: usize = 128;
 
-/// The words of a text, one after the other.
+/// Iterator over the words of a text.
 pub(super) struct Words<'t> {
     text: &'t str,
     at: usize,
     next_position: usize,
-    /// The bytes of the text that the current word takes.
+    /// Byte range of the current word in the text.
     pub(super) range: Range<usize>,
-    /// How many words stand before the current one, those that are too long included.
+    /// Number of words before the current one, including those that are too long.
     pub(super) position: usize,
-    /// The current word, folded.
+    /// Current word, folded.
     pub(super) word: String,
 }
 
@@ -32,7 +33,7 @@ impl<'t> Words<'t> {
         Self { text, at: 0, next_position: 0, range: 0..0, position: 0, word: String::new() }
     }
 
-    /// Goes to the next word; false at the end of the text.
+    /// Moves to the next word. Returns false at the end of the text.
     pub(super) fn advance(&mut self) -> bool {
         while let Some(range) = self.next_run() {
             self.at = range.end;
@@ -48,7 +49,7 @@ impl<'t> Words<'t> {
         false
     }
 
-    /// How many words a text has; those that are too long to be found count too.
+    /// Counts the words of a text, including those that are too long to be found.
     pub(super) fn count(text: &'t str) -> usize {
         let mut words = Self::of(text);
         let mut count = 0;
@@ -59,7 +60,7 @@ impl<'t> Words<'t> {
         count
     }
 
-    /// The next run of characters that are one word.
+    /// Returns the next run of characters that are one word.
     fn next_run(&self) -> Option<Range<usize>> {
         let from = match ascii_run(self.text.as_bytes(), self.at) {
             Ok(run) => return Some(run),
@@ -82,8 +83,8 @@ impl<'t> Words<'t> {
     }
 }
 
-/// The next word, if nothing up to its end is beyond ASCII: most of what there is. Otherwise where to
-/// go on, character by character.
+/// Returns the next word, if everything up to its end is ASCII, as in most texts. Otherwise returns
+/// the place from which to continue character by character.
 fn ascii_run(text: &[u8], from: usize) -> Result<Range<usize>, usize> {
     let is_letter = |at: &usize| text.get(*at).is_some_and(u8::is_ascii_alphanumeric);
     let is_blank = |at: &usize| text.get(*at).is_some_and(u8::is_ascii) && !is_letter(at);
@@ -93,7 +94,7 @@ fn ascii_run(text: &[u8], from: usize) -> Result<Range<usize>, usize> {
     if start < end && ends_here { Ok(start..end) } else { Err(start) }
 }
 
-/// The folded words of a text.
+/// Returns the folded words of a text.
 pub(super) fn folded(text: &str) -> Vec<String> {
     let mut words = Words::of(text);
     let mut all = Vec::new();
@@ -107,13 +108,13 @@ fn is_letter(c: char) -> bool {
     if c.is_ascii() { c.is_ascii_alphanumeric() } else { c.is_alphanumeric() }
 }
 
-/// Invisible characters inside a word: they neither part it nor belong to it.
+/// Invisible characters inside a word: they neither split it nor belong to it.
 fn is_invisible(c: char) -> bool {
     matches!(c, '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{2060}'..='\u{2064}' | '\u{feff}')
 }
 
-/// Whether a character belongs to a script that puts no blanks between words, or, as Hangul does,
-/// joins particles to them.
+/// Returns true for a character of a script without blanks between words, or of one that joins
+/// particles to words, like Hangul.
 pub(super) fn stands_alone(c: char) -> bool {
     matches!(c,
         '\u{e00}'..='\u{eff}'            // Thai, Lao
@@ -135,7 +136,7 @@ pub(super) fn stands_alone(c: char) -> bool {
 fn fold_into(word: &str, out: &mut String) {
     out.clear();
     if word.is_ascii() {
-        // Most of what there is; and longer than any word means no word in any case.
+        // Most words are ASCII. A text longer than any word is cut, and is still too long.
         let kept = word.get(..=MAX_WORD_BYTES).unwrap_or(word);
         out.push_str(kept);
         out.make_ascii_lowercase();
@@ -146,7 +147,7 @@ fn fold_into(word: &str, out: &mut String) {
         true => word.chars().filter(|c| !is_invisible(*c)).collect::<String>().into(),
         false => word.into(),
     };
-    // Folding may make a text several times as long, so what is far too long is cut before it.
+    // Folding may make a text several times as long, so a much too long text is cut first.
     let cut = visible.chars().take(MAX_WORD_BYTES + 1);
     let folded = caseless::default_case_fold_str(&cut.nfkc().collect::<String>());
     let mut is_bare = false;
@@ -161,8 +162,8 @@ fn fold_into(word: &str, out: &mut String) {
     singular(out);
 }
 
-/// Whether a character is a letter whose combining marks are accents that people leave out: Latin,
-/// Greek, Cyrillic. In other scripts marks are vowels and tones, and part of the word.
+/// Returns true for a letter whose combining marks are accents that people leave out: Latin, Greek,
+/// Cyrillic. In other scripts, marks are vowels and tones, and part of the word.
 fn has_accents(c: char) -> bool {
     c.is_ascii_alphabetic()
         || matches!(c,
@@ -176,7 +177,7 @@ fn has_accents(c: char) -> bool {
             | '\u{a720}'..='\u{a7ff}')
 }
 
-/// Takes the plural `s` off a word of at least four ASCII letters, as in `policies`, `returns` and
+/// Removes the plural `s` of a word of at least four ASCII letters, as in `policies`, `returns` and
 /// `cases`, but not in `status` or `access`.
 fn singular(word: &mut String) {
     let bytes = word.as_bytes();
@@ -199,7 +200,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_are_folded_and_keep_their_places() {
+    fn words_are_folded_with_their_places() {
         for (text, expected) in [
             ("The Policies of 2026, v1.2!", "the policy of 2026 v1 2"),
             (
@@ -228,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn a_word_without_an_end_is_no_word_and_costs_no_more_than_its_length() {
+    fn words_skip_an_endless_word_in_linear_time() {
         for letter in ["a", "\u{e9}", "\u{fdfa}"] {
             let text = format!("x {} y", letter.repeat(1 << 20));
             let mut words = Words::of(&text);

@@ -1,4 +1,5 @@
-//! A document as the index takes it: its words by field, and what tells its version from another.
+//! The entries of a document in the index: its words by field, and a mark that distinguishes
+//! its versions.
 
 use tantivy::schema::{
     FAST, Field, IndexRecordOption, STRING, Schema, TantivyDocument, TextFieldIndexing, TextOptions,
@@ -13,19 +14,19 @@ use crate::text::document::obsidian::Markup;
 use crate::values::model::digest::Digest;
 use crate::values::model::tag::Tag;
 
-/// The name that the schema knows our words by.
+/// Name of the tokenizer in the schema.
 const WORDS: &str = "ctx";
 
-/// What is searched, with its weight. The fields of a document as a whole belong to its first unit.
+/// A searched field with its weight. Fields of the whole document belong to its first unit.
 pub(super) struct Searched {
     pub(super) name: &'static str,
     pub(super) boost: f64,
     pub(super) of_document: bool,
-    /// The column that holds how many words it has.
+    /// Column that contains the number of words.
     pub(super) length: &'static str,
 }
 
-/// The searched fields, in the order in which they are summed up.
+/// Searched fields, in the order of summation.
 pub(super) const SEARCHED: [Searched; 5] = [
     Searched { name: "title", boost: 3.0, of_document: true, length: "title_length" },
     Searched { name: "tags", boost: 2.0, of_document: true, length: "tags_length" },
@@ -34,14 +35,14 @@ pub(super) const SEARCHED: [Searched; 5] = [
     Searched { name: "body", boost: 1.0, of_document: false, length: "body_length" },
 ];
 
-/// The columns beside the lengths.
+/// Names of the columns other than lengths.
 pub(super) const ID: &str = "id";
 pub(super) const UNIT: &str = "unit";
 pub(super) const UNITS: &str = "units";
 pub(super) const MARK: [&str; 2] = ["mark_high", "mark_low"];
 
-/// Half of a chain hash, and how the text is read: it tells what is indexed from another version or
-/// reading, nothing more.
+/// Half of a chain hash, combined with the markup. It only distinguishes an indexed version or
+/// reading from another one.
 pub(super) type Mark = [u64; 2];
 
 /// A document by field.
@@ -73,7 +74,7 @@ impl Article {
     }
 }
 
-/// What tells a version from another one, and from itself as another layout has it read.
+/// Returns the mark of a version in a markup.
 pub(super) fn mark(chain_hash: &Digest, markup: Markup) -> Mark {
     let text = chain_hash.to_string();
     let digits = text.trim_start_matches("sha256:");
@@ -88,7 +89,7 @@ pub(super) fn mark(chain_hash: &Digest, markup: Markup) -> Mark {
     [part(0), part(16) ^ read]
 }
 
-/// The fields of an index.
+/// Fields of an index.
 #[derive(Clone, Debug)]
 pub(super) struct Fields {
     pub(super) id: Field,
@@ -99,7 +100,7 @@ pub(super) struct Fields {
     lengths: [Field; SEARCHED.len()],
 }
 
-/// The schema of every index, and its fields.
+/// Returns the schema of every index, and its fields.
 pub(super) fn schema() -> (Schema, Fields) {
     let mut schema = Schema::builder();
     let text = TextOptions::default().set_indexing_options(
@@ -119,18 +120,18 @@ pub(super) fn schema() -> (Schema, Fields) {
     (schema.build(), fields)
 }
 
-/// Tells an index how its words are parted.
+/// Registers the tokenizer of an index.
 pub(super) fn teach(index: &Index) {
     index.tokenizers().register(WORDS, Folding);
 }
 
 impl Fields {
-    /// The entry that names a document.
+    /// Returns the term that names a document.
     pub(super) fn name_of(&self, id: &str) -> Term {
         Term::from_field_text(self.id, id)
     }
 
-    /// The entries of a document, one for each unit, in order.
+    /// Returns the entries of a document, one for each unit, in order.
     pub(super) fn entries(&self, article: &Article) -> Vec<TantivyDocument> {
         let count = article.units.len() as u64;
         let mut entries = Vec::with_capacity(article.units.len());
@@ -158,7 +159,7 @@ impl Fields {
     }
 }
 
-/// Our words, as the index library takes them.
+/// Tokenizer that adapts [`Words`] to the index library.
 #[derive(Clone)]
 struct Folding;
 

@@ -1,10 +1,10 @@
-//! The index in the user's caches: one folder for each generation, never written to after it has
-//! its name, and one file that says which generation holds.
+//! The index in the user's caches: one folder for each generation, which is never written again
+//! after it has its name, and one file that names the current generation.
 //!
-//! A writer makes the next generation beside the last one, with links to the files that stay, and
-//! then exchanges that file. So no process sees a half-written index, and one that dies leaves only
-//! a folder that the next writer clears away. What the file says of each index file (size, time,
-//! inode) must hold when it is used; else the index is built again.
+//! A writer makes the next generation next to the last one, with links to unchanged files, and then
+//! replaces that file. So no process sees a half-written index, and a writer that dies leaves only
+//! a folder that the next one deletes. The file records size, time and inode of each index file. If
+//! they differ when the index is used, it is built again.
 
 use std::collections::HashMap;
 use std::fs::{self, Metadata};
@@ -27,28 +27,28 @@ use crate::values::model::id::DocumentId;
 use crate::values::model::number::CheckpointNumber;
 
 pub(super) const FOLDER: &str = "search";
-/// The file that names the generation. Its format changes with everything that makes an index
-/// another one: words, fields, the library.
+/// File that names the generation. Its format changes with everything that changes an index: words,
+/// fields, and the library.
 const CURRENT: cache::Current =
     cache::Current { name: "current", magic: b"ctxtxt\x00\x05", limit: 16 << 20 };
-/// How long a search waits for another one that is building the index.
+/// Time that a search waits for another one that is building the index.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// How far an index on disk is relied on.
+/// Freshness that is required of an index on disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Freshness {
-    /// It must hold the head.
+    /// The index must contain the head.
     AsItIs,
-    /// It is brought to the head if it holds another state.
+    /// The index is updated if it contains another state.
     Extended,
-    /// It is built again.
+    /// The index is built again.
     Rebuilt,
 }
 
-/// The place of a vault's index.
+/// Cache folder of a vault's index.
 pub(super) struct Cache(cache::Cache);
 
-/// What the file says.
+/// Content of the file that names the generation.
 #[derive(Debug, Serialize, Deserialize)]
 struct Current {
     generation: u64,
@@ -77,21 +77,21 @@ impl Stamp {
 }
 
 impl Cache {
-    /// The index in a vault's folder of the caches; none where it cannot be kept from others.
+    /// Opens the cache in a vault's cache folder; `None` if it cannot be made private.
     pub(super) fn at(vault: &Path) -> Option<Self> {
         let cache = cache::Cache::new(vault.join(FOLDER), CURRENT);
         cache.make_private().then_some(Self(cache))
     }
 
-    /// The index of a head, as fresh as asked for; none where none can be made.
+    /// Returns the index of a head, as fresh as requested; `None` if it cannot be built.
     pub(super) fn open(&self, of: &Builtin<'_, '_>, how: Freshness) -> Option<Ready> {
         if how == Freshness::AsItIs {
             return self.fresh(of);
         }
-        // Who asks for a new one has waited before.
+        // A request for a new index has already waited.
         let patience = if how == Freshness::Rebuilt { Duration::ZERO } else { PATIENCE };
         let _lock = self.0.lock(patience).ok()??;
-        // Another process may have built it while this one waited.
+        // Another process may have built it meanwhile.
         if how == Freshness::Extended
             && let Some(ready) = self.fresh(of)
         {
@@ -103,10 +103,10 @@ impl Cache {
         self.fresh(of)
     }
 
-    /// The index on disk, if it holds the head. Reads nothing that grows with the vault.
+    /// Returns the index on disk, if it contains the head. The cost does not grow with the vault.
     fn fresh(&self, of: &Builtin<'_, '_>) -> Option<Ready> {
         let current = self.current().filter(|current| current.holds(of))?;
-        // A document that could not be read may have been mended.
+        // An unreadable document may have been repaired.
         let unread = current.unread_ids()?;
         if unread.iter().any(|id| !matches!(of.snapshot.get(id), Some(Err(_)))) {
             return None;
@@ -117,7 +117,7 @@ impl Cache {
         Some(Ready { fields, segments, totals: current.totals, unread })
     }
 
-    /// What the file says, if every file of the generation is as it was written.
+    /// Returns the content of the file, if every file of the generation is unchanged.
     fn current(&self) -> Option<Current> {
         let current: Current = self.0.read()?;
         let folder = self.generation(current.generation);
@@ -141,20 +141,20 @@ impl Cache {
         (index.schema() == article::schema().0).then_some(index)
     }
 
-    /// Takes away whatever is not the current generation.
+    /// Deletes everything except the current generation.
     fn clear(&self, current: Option<&Current>) {
         let kept = current.map(|current| current.generation.to_string());
         self.0.clear(|name| name.parse::<u64>().is_ok() && kept.as_deref() != Some(name));
     }
 
-    /// Makes the generation that holds the head, and lets it hold.
+    /// Builds the generation of the head, and makes it the current one.
     fn build(&self, of: &Builtin<'_, '_>, last: Option<Current>) -> Result<(), BuildError> {
         let last = last.and_then(|last| Some((self.indexed(&last)?, last)));
         let (wanted, gone, last) = match last {
             Some((indexed, last)) => {
                 let half = indexed.len() / 2 + 8;
                 let (wanted, gone) = of.difference(indexed)?;
-                // Where most is new, what is old is not worth keeping.
+                // If most documents are new, the old index is not worth keeping.
                 match wanted.len().max(gone.len()) > half {
                     true => (of.snapshot.documents()?.collect(), Vec::new(), None),
                     false => (wanted, gone, Some(last)),
@@ -169,7 +169,7 @@ impl Cache {
                 for stamp in &last.files {
                     let from = self.generation(last.generation).join(&stamp.name);
                     let to = folder.join(&stamp.name);
-                    // Only files that are never written to again may be the same file.
+                    // Files that are never written again can be linked.
                     if stamp.name.ends_with(".json") || fs::hard_link(&from, &to).is_err() {
                         fs::copy(&from, &to)?;
                     }
@@ -195,7 +195,7 @@ impl Cache {
         Ok(())
     }
 
-    /// Every document of a generation with the version of it.
+    /// Returns every document of a generation with the mark of its version.
     fn indexed(&self, current: &Current) -> Option<HashMap<String, article::Mark>> {
         let segments = segment::segments(&self.index(current)?).ok()?;
         let mut all = HashMap::new();
@@ -205,7 +205,7 @@ impl Cache {
         Some(all)
     }
 
-    /// An empty folder for the next generation.
+    /// Creates an empty folder for the next generation.
     fn next_folder(&self, last: Option<&Current>) -> io::Result<(u64, PathBuf)> {
         let mut number = last.map_or(1, |last| last.generation.wrapping_add(1));
         loop {
@@ -232,7 +232,7 @@ impl Current {
     }
 }
 
-/// The files of a generation; locks are none of it.
+/// Returns the stamps of the files of a generation, except locks.
 fn stamps(folder: &Path) -> io::Result<Vec<Stamp>> {
     let mut stamps = Vec::new();
     for entry in fs::read_dir(folder)? {
@@ -246,7 +246,8 @@ fn stamps(folder: &Path) -> io::Result<Vec<Stamp>> {
     Ok(stamps)
 }
 
-/// Why a generation could not be made; what is reported is that it is built in memory.
+/// Reason why a generation could not be built. It is not reported, because the index is then built
+/// in memory.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum BuildError {
     #[error(transparent)]

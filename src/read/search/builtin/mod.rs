@@ -1,10 +1,10 @@
-//! The built-in back-end: an embedded full-text index over the published, current versions, ranked
+//! The built-in back-end: an embedded full-text index over the current published versions, ranked
 //! by BM25.
 //!
-//! The index names the head that it holds. Where it holds another one, only documents whose chain
-//! hash or reading differs are read again. It is in the user's caches; without such a place, or where that
-//! cannot be used, it is built in memory for each search, with the same answer. It only ranks: ids
-//! and places come from it, texts never do.
+//! The index names its head. If that differs from the current one, only documents whose chain hash
+//! or markup differs are read again. The index is in the user's caches. If the cache is missing or
+//! unusable, the index is built in memory for each search, with the same answer. The index only
+//! ranks: ids and places come from it, but texts never do.
 
 mod article;
 mod cache;
@@ -32,16 +32,16 @@ use cache::BuildError;
 use cache::{Cache, Freshness};
 use segment::{Segment, Totals};
 
-/// What the built-in back-end is called.
+/// Name of the built-in back-end.
 pub(crate) const NAME: &str = "builtin";
 
-/// How long a build takes before a progress line is shown.
+/// Duration of a build after which a progress line is shown.
 const PATIENCE: Duration = Duration::from_secs(1);
-/// Documents that are read before they are handed on.
+/// Number of documents that are read before they are indexed.
 const CHUNK: usize = 256;
-/// Bytes that one writer gathers before it makes a segment of them.
+/// Number of bytes that one writer collects before it makes a segment.
 const WRITER_BYTES: usize = 64 << 20;
-/// Writers of a full build.
+/// Maximum number of writers of a full build.
 const MAX_WRITERS: usize = 4;
 
 /// The built-in index of a vault's head.
@@ -53,9 +53,9 @@ pub(crate) struct Builtin<'a, 'v> {
 }
 
 impl<'a, 'v> Builtin<'a, 'v> {
-    /// The index of the head that `snapshot` is, whose hash is `head`. `cache` is the vault's
-    /// folder in the user's caches. `on_slow` hears how many documents are being read once that
-    /// takes longer than a second.
+    /// Makes the index of `snapshot`, a head with the hash `head`. `cache` is the cache folder of
+    /// the vault. `on_slow` receives the number of documents that are read if that takes longer
+    /// than a second.
     pub(crate) fn new(
         snapshot: &'a Snapshot<'v>,
         head: Digest,
@@ -74,7 +74,7 @@ impl Backend for Builtin<'_, '_> {
     fn search(&self, query: &Query, limit: usize) -> Result<Proposals, SearchError> {
         let cache = self.cache.as_ref().and_then(|dir| Cache::at(dir));
         let answered = cache.and_then(|cache| {
-            // Whatever is wrong with an index on disk, the next attempt does not rely on it.
+            // If an index on disk cannot be used, the next attempt does not rely on it.
             [Freshness::AsItIs, Freshness::Extended, Freshness::Rebuilt].into_iter().find_map(
                 |how| {
                     quietly(|| {
@@ -91,7 +91,7 @@ impl Backend for Builtin<'_, '_> {
     }
 }
 
-/// Whether an index was made for a vault, whose folder of the caches this is.
+/// Returns true if an index was made for the vault with this cache folder.
 pub(crate) fn is_made(cache: &Path) -> bool {
     cache.join(cache::FOLDER).is_dir()
 }
@@ -110,7 +110,7 @@ impl Builtin<'_, '_> {
     fn answer(&self, ready: &Ready, query: &Query, limit: usize) -> tantivy::Result<Proposals> {
         let (segments, fields) = (&ready.segments, &ready.fields);
         let near = near::words(segments, fields, query)?;
-        // One more says whether there are more.
+        // One more hit shows whether there are more.
         let most = limit.saturating_add(1);
         let mut hits = score::best(segments, fields, &ready.totals, (query, &near), most)?;
         let goes_on = hits.len() > limit;
@@ -120,8 +120,9 @@ impl Builtin<'_, '_> {
         Ok(Proposals { hits, unread: ready.unread.clone(), near, notes, goes_on })
     }
 
-    /// The documents that the head has and an index has not, or has in another version; and those
-    /// that an index has and the head has not, or has in another version.
+    /// Returns the documents of the head that the index lacks or has in another version.
+    /// Also returns the ids that the index must drop, because the head lacks them or has
+    /// another version.
     fn difference(
         &self,
         mut indexed: HashMap<String, Mark>,
@@ -140,7 +141,7 @@ impl Builtin<'_, '_> {
         Ok((wanted, indexed.into_keys().collect()))
     }
 
-    /// Puts documents into an index; gives those that the chain does not vouch for.
+    /// Adds documents to an index. Returns those that the chain does not vouch for.
     fn fill(
         &self,
         index: &Index,
@@ -157,7 +158,7 @@ impl Builtin<'_, '_> {
     }
 }
 
-/// An index that can be asked.
+/// An open index.
 struct Ready {
     fields: Fields,
     segments: Vec<Segment>,
@@ -166,7 +167,7 @@ struct Ready {
 }
 
 impl Ready {
-    /// Opens an index and counts what is in it.
+    /// Opens an index and counts its contents.
     fn open(index: &Index, fields: Fields, unread: Vec<DocumentId>) -> tantivy::Result<Self> {
         let segments = segment::segments(index)?;
         let mut totals = Totals::default();
@@ -175,7 +176,7 @@ impl Ready {
     }
 }
 
-/// Takes documents out of an index, and puts others or other versions in.
+/// Deletes documents from an index, and adds others or other versions.
 fn fill<R>(
     index: &Index,
     fields: &Fields,
@@ -204,8 +205,8 @@ where
                 unread.push((*id).clone());
                 continue;
             };
-            // The entries of a document lie side by side in one segment: that is how what its title
-            // says reaches its sections.
+            // The entries of a document are next to each other in one segment, so that words of its
+            // title reach its sections.
             let entries = fields.entries(&article);
             writer.run(entries.into_iter().map(UserOperation::Add).collect::<Vec<_>>())?;
         }
@@ -219,7 +220,7 @@ where
     Ok(unread)
 }
 
-/// Runs something that may panic over bytes that it cannot trust, and says nothing of it.
+/// Runs code that may panic on untrusted bytes, and suppresses the panic message.
 fn quietly<T>(run: impl FnOnce() -> Option<T>) -> Option<T> {
     let hook = std::panic::take_hook();
     std::panic::set_hook(Box::new(|_| {}));

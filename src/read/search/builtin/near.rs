@@ -1,8 +1,8 @@
-//! Words that are taken for a word of a query: those that begin with it, and those that differ by one
-//! edit (`spec/search.md`, section 8).
+//! Words that are accepted for a word of a query: those that begin with it, and those that differ
+//! by one edit (`spec/search.md`, section 8).
 //!
-//! Which they are follows from the words of the published documents alone: of each question the
-//! first [`MOST`] in byte order, whatever segments the index has and whatever is deleted in it.
+//! These words follow from the words of the published documents alone: for each question the first
+//! [`MOST`] in byte order. Segments and deleted entries of the index do not matter.
 
 use std::collections::BTreeSet;
 
@@ -10,21 +10,21 @@ use super::article::{Fields, SEARCHED};
 use super::segment::Segment;
 use crate::read::search::query::Query;
 
-/// So many words are taken for one of a query.
+/// Maximum number of words that are accepted for one of a query.
 pub(super) const MOST: usize = 64;
-/// So many clauses of a query have such words, in the order of the clauses.
+/// Maximum number of clauses of a query with such words, in the order of the clauses.
 const MOST_CLAUSES: usize = 8;
-/// How much such a word counts.
+/// Weight of such a word.
 pub(super) const WEIGHT: f64 = 0.5;
-/// How many words a note names.
+/// Maximum number of words that a note names.
 const NOTED: usize = 5;
 
-/// How words are like another one.
+/// Relation of words to another one.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Like<'w> {
-    /// They begin with it.
+    /// Words that begin with it.
     Begins(&'w str),
-    /// One character is added, missing or another one, or two neighbours changed places.
+    /// Words with one character added, missing or replaced, or two neighbours swapped.
     Edited(&'w str),
 }
 
@@ -36,17 +36,17 @@ impl<'w> Like<'w> {
     }
 }
 
-/// The words that are taken for the word of one clause.
+/// Words that are accepted for the word of one clause.
 #[derive(Debug, Default)]
 pub(super) struct Near<'q> {
-    /// In byte order, without the word itself.
+    /// Words in byte order, without the word itself.
     pub(super) words: Vec<String>,
-    /// The word of the query, if no document has it.
+    /// Word of the query, if no document contains it.
     unknown: Option<&'q str>,
 }
 
 impl Near<'_> {
-    /// What the reader of an answer has to know.
+    /// Returns the note for the reader of an answer.
     pub(super) fn note(&self) -> Option<String> {
         let word = self.unknown?;
         let first: Vec<String> =
@@ -55,11 +55,11 @@ impl Near<'_> {
             0 => String::new(),
             more => format!(" and {more} more"),
         };
-        Some(format!("no document has `{word}`; found for it: {}{more}", first.join(", ")))
+        Some(format!("no document contains `{word}`; found instead: {}{more}", first.join(", ")))
     }
 }
 
-/// For each clause of a query the words that are taken for its word.
+/// Returns the words that are accepted for the word of each clause.
 pub(super) fn words<'q>(
     segments: &[Segment],
     fields: &Fields,
@@ -103,7 +103,7 @@ fn like(segments: &[Segment], fields: &Fields, like: Like<'_>) -> tantivy::Resul
     let mut found = BTreeSet::new();
     for segment in segments {
         for field in 0..SEARCHED.len() {
-            // The first of all are among the first of each; one is the word itself.
+            // The first of all are among the first of each segment; one is the word itself.
             found.extend(segment.words_like(fields, field, like, MOST + 1)?);
         }
     }

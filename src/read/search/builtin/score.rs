@@ -1,8 +1,8 @@
 //! BM25 over the postings of an index (`spec/search.md`, section 4).
 //!
-//! Every number follows from the published units alone: how often a clause occurs, how long a field
-//! is, how many units there are. Nothing depends on how the index came about, on deleted entries or
-//! on the segments that the others lie in, so an index that was extended ranks as one built again.
+//! Every number follows from the published units alone: the occurrences of a clause, the length of
+//! a field, the number of units. Nothing depends on how the index was built, on deleted entries or
+//! on the segments, so an updated index ranks like one that was built again.
 
 use std::cmp::Ordering;
 
@@ -17,15 +17,15 @@ use crate::read::search::{HitPart, RawHit, Reason};
 
 const K1: f64 = 1.2;
 const B: f64 = 0.75;
-/// Scores are rounded to so many parts of one, so that no last bit decides.
+/// Scores are rounded to multiples of 1/`PARTS`, so that the last bit decides nothing.
 const PARTS: f64 = 1e6;
 
-/// A clause in a field: where it occurs in each segment, and how rare it is.
+/// A clause in a field: its occurrences in each segment, and its rarity.
 struct Evidence<'q> {
-    /// The place of the clause in the query.
+    /// Position of the clause in the query.
     clause: usize,
     words: &'q Clause,
-    /// What was taken for its word, if this is not about itself.
+    /// Words that were accepted for its word; empty if this is about the word itself.
     near: &'q [String],
     field: usize,
     occurrences: Vec<Vec<(DocId, u32)>>,
@@ -42,14 +42,14 @@ impl Evidence<'_> {
         self.boost() * self.idf * tf
     }
 
-    /// The weight of the field, less for what is only like the word of the clause.
+    /// Returns the weight of the field, reduced for words that are only similar.
     fn boost(&self) -> f64 {
         let weight = if self.near.is_empty() { 1.0 } else { WEIGHT };
         SEARCHED[self.field].boost * weight
     }
 }
 
-/// Counts in a vault are far below the point where a float has gaps between whole numbers.
+/// Numbers in a vault are far below the point where a float has gaps between integers.
 fn float(count: u64) -> f64 {
     count as f64
 }
@@ -61,7 +61,7 @@ fn gather<'q>(
     (query, near): (&'q Query, &'q [Near<'q>]),
 ) -> tantivy::Result<Vec<Evidence<'q>>> {
     let mut all = Vec::new();
-    // Each clause itself, then what is taken for it.
+    // Each clause itself, then the words accepted for it.
     let clauses = query.clauses().iter().zip(near).enumerate();
     let asked = clauses.flat_map(|(n, (clause, near))| {
         let near = (!near.words.is_empty()).then_some((n, clause, near.words.as_slice()));
@@ -88,34 +88,34 @@ fn gather<'q>(
     Ok(all)
 }
 
-/// An entry that belongs to the answer.
+/// An entry that matches the query.
 struct Candidate {
     score: f64,
-    /// The place of its id among those of its segment.
+    /// Position of its id among those of the segment.
     ord: u64,
     doc: DocId,
     share: f64,
 }
 
 impl Candidate {
-    /// The best first; what is equal, as it stands in the vault.
+    /// Orders by score, best first; equal scores by place in the vault.
     fn order(&self, other: &Self) -> Ordering {
         let place = || (self.ord, self.doc).cmp(&(other.ord, other.doc));
         other.score.total_cmp(&self.score).then_with(place)
     }
 }
 
-/// The best candidates seen so far. A common word is found in most of a vault, so what cannot be
-/// among the best is let go at once.
+/// Best candidates so far. A common word occurs in most of a vault, so candidates that cannot be
+/// among the best are dropped at once.
 struct Best {
     kept: Vec<Candidate>,
     limit: usize,
-    /// What is below it is not among the best.
+    /// Score below which a candidate is not among the best.
     least: f64,
 }
 
 impl Best {
-    /// How many more than wanted are kept before the others are let go.
+    /// Number of extra candidates that are kept before dropping.
     const SLACK: usize = 1024;
 
     fn of(limit: usize) -> Self {
@@ -138,7 +138,7 @@ impl Best {
     }
 }
 
-/// The best units for a query.
+/// Returns the best units for a query.
 pub(super) fn best(
     segments: &[Segment],
     fields: &Fields,
@@ -169,20 +169,21 @@ pub(super) fn best(
     Ok(hits)
 }
 
-/// The entries of a segment that some clause is found in, in order.
+/// Returns the entries of a segment that contain a clause, in order.
 fn own_entries(n: usize, evidence: &[Evidence<'_>]) -> Vec<DocId> {
     let mut all: Vec<DocId> =
         evidence.iter().flat_map(|one| one.occurrences[n].iter().map(|(doc, _)| *doc)).collect();
-    // Sorted runs, which this sort merges.
+    // This sort merges sorted runs.
     all.sort();
     all.dedup();
     all
 }
 
-/// The score of each entry that some clause is found in, and which clauses speak for it.
+/// Returns the score of each entry that contains a clause, and the bits of the clauses
+/// that contribute.
 ///
-/// What a document is called speaks for each of its units, which follow one another; but a unit that
-/// no clause is found in is no answer, so nothing is summed up for it.
+/// Fields of a document contribute to each of its units, which are consecutive. A unit without any
+/// clause is not an answer, so its score is not computed.
 fn sums(
     segment: &Segment,
     n: usize,
@@ -213,7 +214,7 @@ fn sums(
     Ok(sums)
 }
 
-/// The place of an entry at or after another place, which is near in most cases.
+/// Returns the position of an entry at or after another position, which is near in most cases.
 fn place_of(doc: DocId, own: &[DocId], from: usize) -> usize {
     let rest = &own[from..];
     let mut reach = 1;
@@ -223,7 +224,7 @@ fn place_of(doc: DocId, own: &[DocId], from: usize) -> usize {
     from + rest[..rest.len().min(reach + 1)].partition_point(|other| *other < doc)
 }
 
-/// The best units of a segment.
+/// Returns the best units of a segment.
 fn candidates(
     segment: &Segment,
     n: usize,
@@ -254,7 +255,7 @@ fn candidates(
     Ok(best.kept)
 }
 
-/// How the score of an entry came about.
+/// Explains the score of an entry.
 fn reasons(
     segment: &Segment,
     n: usize,
@@ -308,7 +309,7 @@ mod tests {
 
     type Vault = BTreeMap<DocumentId, Article>;
 
-    /// An index that follows a vault, and the vault as it is now.
+    /// An index that follows a vault, and the current state of the vault.
     struct Following {
         index: Index,
         fields: Fields,
@@ -351,7 +352,7 @@ mod tests {
         }
     }
 
-    /// How often a clause occurs in the values of a field, and how many words they have.
+    /// Counts the occurrences of a clause in the values of a field, and their words.
     fn naive_count(values: &[String], clause: &Clause) -> (u32, usize) {
         let values: Vec<Vec<String>> = values.iter().map(|value| folded(value)).collect();
         let here = |words: &Vec<String>| {
@@ -371,7 +372,7 @@ mod tests {
         }
     }
 
-    /// The same ranking, from the texts alone, document by document.
+    /// Ranks by the texts alone, document by document.
     fn naive(vault: &Vault, query: &Query, limit: usize) -> Vec<(String, HitPart, f64)> {
         let mut sums: BTreeMap<(String, usize), (f64, BTreeSet<usize>, bool)> = BTreeMap::new();
         for (n, clause) in query.clauses().iter().enumerate() {
@@ -432,7 +433,8 @@ mod tests {
         hits
     }
 
-    /// What is taken for the word of a clause, by comparing it with every word of the vault.
+    /// Returns the words accepted for the word of a clause, by comparing it with every word of
+    /// the vault.
     fn naive_near(vault: &Vault, query: &Query, clause: usize) -> BTreeSet<String> {
         let values = vault.values().flat_map(|article| {
             let units = article.units.iter().flat_map(|(heading, text)| [heading, text]);
@@ -511,7 +513,7 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(24))]
 
         #[test]
-        fn an_extended_index_ranks_as_a_rebuilt_one_and_as_the_texts_do(
+        fn search_ranks_alike_by_updated_and_rebuilt_index_and_by_texts(
             steps in prop::collection::vec((vaults(), retired()), 1..5),
             asked in prop::collection::vec((queries(), 1_usize..20), 1..6),
         ) {
@@ -532,8 +534,8 @@ mod tests {
     }
 
     #[test]
-    fn the_best_are_the_same_whenever_the_others_are_let_go() {
-        // Few scores, so that most of the order comes from places; 7919 has no factor in common.
+    fn search_keeps_the_best_for_any_time_of_pruning() {
+        // Few distinct scores, so that places decide most of the order; 7919 is coprime.
         let all = (0..5_000_u32).map(|n| Candidate {
             score: f64::from(n * 7919 % 13),
             ord: u64::from(n * 7919 % 5_000),
@@ -557,7 +559,7 @@ mod tests {
     }
 
     #[test]
-    fn the_title_counts_once_for_all_sections_of_a_document() {
+    fn search_counts_the_title_once_for_all_sections() {
         let mut index = Following::new();
         let id: DocumentId = "a".parse().unwrap();
         let unit = |text: &str| (String::new(), text.to_owned());

@@ -1,5 +1,5 @@
-//! The segments of an index: where words occur, how long fields are, which documents there are.
-//! Entries that are deleted are never seen from here.
+//! Segments of an index: occurrences of words, lengths of fields, and documents. Deleted entries
+//! are never visible here.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
@@ -15,12 +15,12 @@ use super::near::Like;
 use crate::read::search::phrase::{NONE, Phrase};
 use crate::read::search::query::Clause;
 
-/// How many units and documents there are, and how many words their fields have.
+/// Numbers of units and documents, and of the words of their fields.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub(super) struct Totals {
     pub(super) documents: u64,
     pub(super) units: u64,
-    /// The words of each searched field.
+    /// Number of words of each searched field.
     pub(super) words: [u64; SEARCHED.len()],
 }
 
@@ -33,7 +33,7 @@ pub(super) struct Segment {
     lengths: [OnceLock<Column>; SEARCHED.len()],
 }
 
-/// The segments of an index.
+/// Opens the segments of an index.
 pub(super) fn segments(index: &Index) -> tantivy::Result<Vec<Segment>> {
     let all = index.searchable_segments()?;
     let open = |one| {
@@ -48,27 +48,27 @@ impl Segment {
         self.reader.fast_fields().column_first_or_default(name)
     }
 
-    /// The place of each entry in its document.
+    /// Returns the position of each entry in its document.
     pub(super) fn unit(&self) -> tantivy::Result<&Column> {
         kept(&self.unit, || self.column(UNIT))
     }
 
-    /// How many words each entry has in a field.
+    /// Returns the number of words of each entry in a field.
     pub(super) fn length(&self, field: usize) -> tantivy::Result<&Column> {
         kept(&self.lengths[field], || self.column(SEARCHED[field].length))
     }
 
-    /// How many units the document of each entry has.
+    /// Returns the number of units of the document of each entry.
     pub(super) fn units(&self) -> tantivy::Result<Column> {
         self.column(UNITS)
     }
 
-    /// The id of the document of each entry.
+    /// Returns the id of the document of each entry.
     pub(super) fn ids(&self) -> tantivy::Result<Option<StrColumn>> {
         self.reader.fast_fields().str(ID)
     }
 
-    /// Adds what there is in this segment.
+    /// Adds the numbers of this segment to the totals.
     pub(super) fn count(&self, totals: &mut Totals) -> tantivy::Result<()> {
         let unit = self.unit()?;
         for doc in self.reader.doc_ids_alive() {
@@ -82,7 +82,7 @@ impl Segment {
         Ok(())
     }
 
-    /// Every document with what tells its version from another.
+    /// Returns every document with the mark of its version.
     pub(super) fn documents(&self) -> tantivy::Result<Vec<(String, Mark)>> {
         let Some(ids) = self.ids()? else { return Ok(Vec::new()) };
         let (unit, [high, low]) = (self.unit()?, MARK.map(|name| self.column(name)));
@@ -103,7 +103,7 @@ impl Segment {
         Ok(named)
     }
 
-    /// Whether an entry holds a word in a field.
+    /// Returns true if an entry contains a word in a field.
     pub(super) fn has(&self, fields: &Fields, n: usize, word: &str) -> tantivy::Result<bool> {
         let inverted = self.reader.inverted_index(fields.searched[n])?;
         let term = Term::from_field_text(fields.searched[n], word);
@@ -111,7 +111,7 @@ impl Segment {
         Ok(list.is_some_and(|list| self.holds(list)))
     }
 
-    /// Whether a list has an entry that is not deleted.
+    /// Returns true if a list contains an entry that is not deleted.
     fn holds(&self, mut list: SegmentPostings) -> bool {
         let Some(alive) = self.reader.alive_bitset() else { return list.doc() != TERMINATED };
         while list.doc() != TERMINATED {
@@ -123,7 +123,8 @@ impl Segment {
         false
     }
 
-    /// The first words of a field in byte order, at most `most`, that are like another one.
+    /// Returns up to `most` words of a field that are similar to another one, the first ones in
+    /// byte order.
     pub(super) fn words_like(
         &self,
         fields: &Fields,
@@ -160,7 +161,8 @@ impl Segment {
         Ok(found)
     }
 
-    /// The entries that hold one of some words in a field, with how often they hold any.
+    /// Returns the entries that contain any of these words in a field, with the number
+    /// of occurrences.
     pub(super) fn occurrences_of_any(
         &self,
         fields: &Fields,
@@ -183,7 +185,7 @@ impl Segment {
         Ok(all)
     }
 
-    /// The entries that hold a clause in a field, with how often they do.
+    /// Returns the entries that contain a clause in a field, with the number of occurrences.
     pub(super) fn occurrences(
         &self,
         fields: &Fields,
@@ -195,7 +197,7 @@ impl Segment {
             1 => IndexRecordOption::WithFreqs,
             _ => IndexRecordOption::WithFreqsAndPositions,
         };
-        // A word that the clause repeats is read once.
+        // A repeated word of the clause is read once.
         let (mut lists, mut numbers, mut phrase) = (Vec::new(), BTreeMap::new(), Vec::new());
         for (word, number) in clause.words.iter().zip(NONE + 1..) {
             let term = Term::from_field_text(fields.searched[n], word);
@@ -218,7 +220,7 @@ impl Segment {
     }
 }
 
-/// A column that is opened when it is first asked for.
+/// Returns a column, which is opened on first use.
 fn kept(
     cell: &OnceLock<Column>,
     open: impl FnOnce() -> tantivy::Result<Column>,
@@ -232,7 +234,7 @@ fn kept(
     }
 }
 
-/// The entries that hold a word, with how often they do.
+/// Returns the entries that contain a word, with the number of occurrences.
 fn all(list: &mut SegmentPostings) -> Vec<(DocId, u32)> {
     let mut found = Vec::with_capacity(list.size_hint() as usize);
     while list.doc() != TERMINATED {
@@ -242,8 +244,8 @@ fn all(list: &mut SegmentPostings) -> Vec<(DocId, u32)> {
     found
 }
 
-/// The entries in which the words of a phrase stand one after the other, with how often they do.
-/// Each list is that of one word.
+/// Returns the entries that contain the words of a phrase in sequence, with the number of
+/// occurrences. Each list is that of one word.
 fn together(mut lists: Vec<(u16, SegmentPostings)>, phrase: &Phrase) -> Vec<(DocId, u32)> {
     let mut found = Vec::new();
     let (mut positions, mut text) = (Vec::new(), Vec::new());
@@ -272,7 +274,7 @@ fn together(mut lists: Vec<(u16, SegmentPostings)>, phrase: &Phrase) -> Vec<(Doc
     found
 }
 
-/// Puts a word into its places in a text; what is between is no word of the phrase.
+/// Writes a word to its positions in a text. Other positions are not words of the phrase.
 fn put(number: u16, positions: &[u32], text: &mut Vec<u16>) {
     let end = positions.last().map_or(0, |last| *last as usize + 1);
     if end > text.len() {
