@@ -554,8 +554,11 @@ fn what_was_handed_out_is_made_again_and_compared() {
         outcome(&move |line: &mut Value| line["documents"][0][key] = value.clone())
     };
     assert_eq!(of_text("sha256", sha256("x").into()), "different: its bytes have another hash");
-    assert_eq!(of_text("range", [0, 9999].into()), "different: the version has no such bytes");
-    assert_eq!(of_text("version", 7.into()), "different: checkpoint 2 holds version 1");
+    assert_eq!(
+        of_text("range", [0, 9999].into()),
+        "different: a byte range exceeds the text of the version"
+    );
+    assert_eq!(of_text("version", 7.into()), "different: checkpoint 2 contains version 1");
     assert_eq!(
         of_text("chain_hash", sha256("x").into()),
         "different: the version has another chain hash"

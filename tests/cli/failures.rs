@@ -267,7 +267,7 @@ fn each_failure_has_text_json_and_an_exit_code() {
     hint: copy the query of the other pack
     hint: `ctx pack check` checks the live pack files
 
-    error[query-invalid]: the query holds no word
+    error[query-invalid]: the query contains no word
     hint: a search word must contain letters or digits
 
     error[refused]: 1 file refused
@@ -295,7 +295,7 @@ fn each_failure_has_text_json_and_an_exit_code() {
     error[unknown-id]: `nodes/x` is not published at checkpoint 1
     hint: did you mean `nodes/a`?
 
-    error[unknown-pack]: checkpoint 1 seals no pack `x`
+    error[unknown-pack]: checkpoint 1 does not seal a pack `x`
     hint: `ctx pack list` lists the packs; a file in packs/ is used only after its publication
 
     error[unknown-trace]: no access `0a1b2c3d-17` is recorded

@@ -75,7 +75,7 @@ fn a_pack_is_the_sealed_one_and_its_past_stays() {
     exit: 1
     -- stdout
     -- stderr
-    error[unknown-pack]: checkpoint 4 seals no pack `buy.start`
+    error[unknown-pack]: checkpoint 4 does not seal a pack `buy.start`
     hint: `ctx pack list` lists the packs; a file in packs/ is used only after its publication
     ");
     assert_eq!(place.ctx("resolve pack:buy.start --at 1 --json").ok().stdout, then);
@@ -88,7 +88,7 @@ fn a_pack_that_is_not_there_or_cannot_be_used_is_an_error() {
     exit: 1
     -- stdout
     -- stderr
-    error[unknown-pack]: checkpoint 2 seals no pack `buy.strat`
+    error[unknown-pack]: checkpoint 2 does not seal a pack `buy.strat`
       #x | pack:buy.strat
            ^^^^^^^^^^^^^^
     hint: did you mean `pack:buy.start`?
@@ -97,7 +97,7 @@ fn a_pack_that_is_not_there_or_cannot_be_used_is_an_error() {
     exit: 1
     -- stdout
     -- stderr
-    error[unknown-pack]: checkpoint 2 seals no pack `other`
+    error[unknown-pack]: checkpoint 2 does not seal a pack `other`
     hint: `ctx pack list` lists the packs; a file in packs/ is used only after its publication
     ");
     place.write("packs/bad.yml", "id: bad\nlabel: Bad\nquery: '#a + typ:tool'\n");

@@ -55,9 +55,12 @@ fn a_text_under_the_name_of_another_section_is_different() {
     let replayed = |exit| place.ctx("replay --session s").exits(exit).stdout;
     assert!(replayed(0).contains("1 same"));
     for (anchor, why) in [
-        ("#gone", "the version has no section of this anchor"),
-        ("#a", "its bytes are not those of the section that its URI names"),
-        ("", "its URI names no section, and its bytes are neither the whole text nor its body"),
+        ("#gone", "the version does not have a section with this anchor"),
+        ("#a", "its bytes do not match the section that its URI names"),
+        (
+            "",
+            "its URI does not name a section, and its bytes are neither the whole text nor its body",
+        ),
     ] {
         forge(&place, |line| {
             let uri = &mut line["documents"][0]["uri"];
@@ -98,7 +101,7 @@ fn a_section_whose_anchor_is_too_long_for_a_uri_is_proved_by_the_uri_of_its_docu
     place.ctx("read nodes/a#b --session s").ok();
     forge(&place, |line| line["documents"][0]["uri"] = "contextnest://nodes/a@1".into());
     let told = place.ctx("replay --session s").exits(1).stdout;
-    assert!(told.contains("different: its URI names no section"), "{told}");
+    assert!(told.contains("different: its URI does not name a section"), "{told}");
 }
 
 #[test]

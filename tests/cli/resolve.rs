@@ -92,11 +92,11 @@ fn a_pack_is_found_by_the_last_part_of_its_id() {
     let said = |args: &str| place.ctx(args).exits(1).stderr;
     assert_snapshot!(
         said("resolve pack:onboarding") + &said("pack show Onboarding") + &said("pack show onbarding"), @"
-    error[unknown-pack]: checkpoint 2 seals no pack `onboarding`
+    error[unknown-pack]: checkpoint 2 does not seal a pack `onboarding`
     hint: did you mean `pack:procurement.onboarding`?
-    error[unknown-pack]: checkpoint 2 seals no pack `Onboarding`
+    error[unknown-pack]: checkpoint 2 does not seal a pack `Onboarding`
     hint: did you mean `pack:procurement.onboarding`?
-    error[unknown-pack]: checkpoint 2 seals no pack `onbarding`
+    error[unknown-pack]: checkpoint 2 does not seal a pack `onbarding`
     hint: did you mean `pack:procurement.onboarding`?
     "
     );
@@ -430,7 +430,7 @@ fn a_syntax_error_shows_the_place() {
       "schema": "ctx.error",
       "schema_version": 2,
       "code": "unknown-pack",
-      "message": "checkpoint 1 seals no pack `x`",
+      "message": "checkpoint 1 does not seal a pack `x`",
       "details": [
         "#a + pack:x",
         "     ^^^^^^"

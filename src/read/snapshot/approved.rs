@@ -1,4 +1,4 @@
-//! Whether what a checkpoint holds, and what left it, was approved (RES-30).
+//! Approval of the versions that a checkpoint contains, and of the removals up to it (RES-30).
 
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
@@ -18,17 +18,17 @@ use crate::values::model::digest::Digest;
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::Version;
 
-/// The approvals of a checkpoint, judged when they are first asked for.
+/// Approvals of a checkpoint, judged on first use.
 #[derive(Debug, Default)]
 pub(super) struct Approvals<'v> {
-    /// Those of checkpoints of a log.
+    /// Judge over the checkpoints of a log.
     of_log: Option<Sealings<'v>>,
-    /// The same where an index answers, once the log was read nevertheless.
+    /// Judge over the log, if an index answers but the log had to be read.
     late: OnceLock<Sealings<'static>>,
 }
 
 impl<'v> Approvals<'v> {
-    /// Those of checkpoints of a log.
+    /// Makes the approvals of the checkpoints of a log.
     pub(super) fn of_log(checkpoints: Vec<&'v Checkpoint>) -> Self {
         let of_log = Some(Sealings::new(Searched::new(checkpoints)));
         Self { of_log, late: OnceLock::new() }
@@ -36,8 +36,9 @@ impl<'v> Approvals<'v> {
 }
 
 impl Snapshot<'_> {
-    /// The judge of this checkpoint. An index has judged most; only what it has not makes this read
-    /// the log. The settings of a snapshot are read by this, so that it does not ask for them.
+    /// Returns the judge of this checkpoint. An index has judged most versions; the log is read
+    /// only for the others. The settings of a snapshot depend on this method, so it must not
+    /// use them.
     fn sealings(&self) -> Result<&Sealings<'_>, LogError> {
         if let Some(sealings) = self.approvals.of_log.as_ref().or(self.approvals.late.get()) {
             return Ok(sealings);
@@ -61,8 +62,8 @@ impl Snapshot<'_> {
         found.map_or(Ok(()), Err)
     }
 
-    /// What is wrong with the approval of a version that some checkpoint up to this one seals; `None`
-    /// of every other version.
+    /// Returns the fault in the approval of a version that a checkpoint up to this one seals;
+    /// `None` for every other version.
     pub(crate) fn unapproved(
         &self,
         id: &DocumentId,
@@ -73,16 +74,17 @@ impl Snapshot<'_> {
         self.check_approval(id, history, (version, &chain_hash)).err()
     }
 
-    /// The reviews of a history up to its end, with what is wrong with its approvals. Of the last
-    /// checkpoint: what it holds by a valid approval was not disowned.
+    /// Returns the reviews of a history up to its end, with the faults of its approvals.
+    /// Expects the last checkpoint, because a version that it contains by a valid approval was
+    /// not disowned.
     ///
     /// # Errors
-    /// The first version that the chain does not vouch for.
+    /// Returns the first version that the chain does not vouch for.
     pub(crate) fn track(&self, id: &DocumentId, history: &History) -> Result<Track, ChainError> {
         let files = self.vault.files();
         let is_approved = match self.map.index() {
             Some(at) => {
-                // Whoever reads: an approval does not depend on that.
+                // An approval does not depend on the reader.
                 let held = self.map.recorded(self, id).ok().flatten();
                 held.map_or(!at.lost().contains(&id.as_str()), |recorded| recorded.is_approved)
             }
@@ -95,31 +97,32 @@ impl Snapshot<'_> {
         sealings.track(files, id, history)
     }
 
-    /// The same snapshot, which also serves texts without a valid approval: for what explains an
-    /// access, or proves it (RES-35).
+    /// Returns a snapshot that also serves texts without a valid approval, to explain or prove an
+    /// access (RES-35).
     pub(crate) fn explaining(self) -> Self {
         Self { explains: true, ..self }
     }
 
-    /// What is wrong with the approval of a version, in words.
+    /// Returns the message about the fault in the approval of a version.
     pub(crate) fn finding(&self, id: &DocumentId, version: Version) -> Option<String> {
         let history = replay::load(self.vault.files(), id).ok()?;
         self.unapproved(id, version, &history).map(|why| why.to_string())
     }
 
-    /// The text of a governance file that the checkpoint seals, if it may be served, whoever reads.
+    /// Returns the text of a governance file that the checkpoint seals, if it may be served, for
+    /// any reader.
     pub(crate) fn governance_text(&self, id: &DocumentId) -> Option<String> {
         Some(self.own(id)?.ok()?.text)
     }
 
-    /// What is wrong with the approval of each event of a history up to this checkpoint.
+    /// Returns the fault in the approval of each event of a history up to this checkpoint.
     pub(crate) fn unapproved_events(
         &self,
         id: &DocumentId,
         history: &History,
     ) -> BTreeMap<Version, ChainError> {
         let is_governed = || self.config().is_some_and(Config::is_governed);
-        // With an index the log is not read for a vault that is not governed.
+        // With an index, the log of an ungoverned vault is not read.
         if self.map.index().is_some() && !is_governed() {
             return BTreeMap::new();
         }
@@ -127,8 +130,8 @@ impl Snapshot<'_> {
         sealings.map(|of| of.events(self.vault.files(), (id, history))).unwrap_or_default()
     }
 
-    /// Why an artifact is missing that left the maps without a valid approval; `None` if the
-    /// checkpoint holds it, or it left as it should.
+    /// Returns the reason why an artifact is missing that was removed without a valid approval.
+    /// Returns `None` if the checkpoint contains it, or it was removed validly.
     pub(super) fn removed_unapproved(&self, id: &DocumentId) -> Option<ChainError> {
         if let Some(at) = self.map.index()
             && !at.lost().contains(&id.as_str())
@@ -144,8 +147,8 @@ impl Snapshot<'_> {
         }
     }
 
-    /// The documents that left the maps without a valid approval, in byte order of their ids, after the
-    /// governance files without which nothing is known about the reader.
+    /// Returns the documents that were removed without a valid approval, in byte order of their
+    /// ids. The governance files without which the reader is unknown come first.
     pub(crate) fn lost_documents(&self) -> Vec<Withheld> {
         let (files, mut lost) = (self.vault.files(), self.lost_rules());
         let found = match self.map.index() {
@@ -160,8 +163,8 @@ impl Snapshot<'_> {
         lost
     }
 
-    /// Those of them that a selector may cover. Their fields are unknown, as those of a document
-    /// that cannot be read.
+    /// Returns the lost documents that a selector may match. Their fields are unknown, like those
+    /// of an unreadable document.
     pub(super) fn lost_of(&self, expr: &Expr) -> Vec<Withheld> {
         let mut lost = self.lost_documents();
         lost.retain(|withheld| {
@@ -180,8 +183,8 @@ impl Snapshot<'_> {
         lost
     }
 
-    /// The configuration in force, where the one that the checkpoint holds is not; the error is why
-    /// that one is not.
+    /// Returns the configuration in force, if it is not the one that the checkpoint contains. The
+    /// error is the reason why that one is not in force.
     pub(super) fn config_in_force(
         &self,
         why: Withheld,
@@ -198,7 +201,7 @@ impl Snapshot<'_> {
         }
     }
 
-    /// The text of `stewards.yaml` in force; `None` if there is none that the chain vouches for.
+    /// Returns the text of `stewards.yaml` in force; `None` if the chain vouches for none.
     pub(super) fn stewards_in_force(&self) -> Option<String> {
         let id = DocumentId::stewards();
         match self.own(&id) {

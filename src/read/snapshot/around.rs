@@ -1,4 +1,4 @@
-//! The neighbours of a document, each of them verified.
+//! The verified neighbours of a document.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,23 +11,23 @@ use crate::read::index::{At, Damaged};
 use crate::record::checkpoint::fault::LogError;
 use crate::values::model::id::DocumentId;
 
-/// What is around a document.
+/// Neighbourhood of a document.
 #[derive(Debug, Default)]
 pub(crate) struct Around {
-    /// The neighbours that may be served.
+    /// Neighbours that may be served.
     pub(crate) found: Neighborhood,
-    /// Their titles.
+    /// Titles of the neighbours.
     pub(crate) titles: BTreeMap<DocumentId, String>,
-    /// Documents whose links are not known, or that were reached and may not be served.
+    /// Documents whose links are unknown, or that were reached and may not be served.
     pub(crate) withheld: Vec<Withheld>,
 }
 
 impl Snapshot<'_> {
-    /// Walks from a published document; `None` where the checkpoint does not hold it, or it has no
-    /// text that may be served.
+    /// Walks from a published document; `None` if the checkpoint does not contain it, or it may not
+    /// be served.
     ///
     /// # Errors
-    /// As [`Snapshot::state`].
+    /// Fails like [`Snapshot::state`].
     pub(crate) fn around(&self, id: &DocumentId, walk: &Walk) -> Result<Option<Around>, LogError> {
         if let Some(at) = self.index() {
             match self.around_in(at, id, walk) {
@@ -46,8 +46,8 @@ impl Snapshot<'_> {
         Ok(Some(Around { found, titles, withheld }))
     }
 
-    /// Where links from the root of a site lead; where that is unknown, the configuration is among
-    /// what is withheld, and they lead nowhere else than they say.
+    /// Returns the targets of links from the root of a site. If they are unknown, adds the
+    /// configuration to `withheld`, and returns no mapping.
     pub(crate) fn sites_or(&self, withheld: &mut Vec<Withheld>) -> SiteLinks {
         self.sites().unwrap_or_else(|why| {
             withheld.push(why);
@@ -70,7 +70,7 @@ impl Snapshot<'_> {
             None | Some(Err(_)) => return Ok(None),
             Some(Ok(_)) => {}
         }
-        // What may not be served leads nowhere either.
+        // A document that may not be served leads nowhere either.
         loop {
             let catalog = Linked::new(at, &sites, &without);
             let is_held = catalog.holds(id);

@@ -1,4 +1,4 @@
-//! Writing the whole state of a checkpoint into an empty folder, every text verified first.
+//! Writes the complete state of a checkpoint into an empty folder, after verifying every text.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -14,23 +14,23 @@ use crate::record::checkpoint::fault::LogError;
 use crate::values::model::id::DocumentId;
 use crate::values::model::layout;
 
-/// Why a checkpoint was not written out.
+/// Reason why a checkpoint was not written.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CheckoutError {
-    /// Something is in the folder.
+    /// The folder is not empty.
     #[error("the folder is not empty")]
     NotEmpty,
-    /// The folder is in the vault itself.
+    /// The folder is inside the vault.
     #[error("the folder is in the vault")]
     Inside,
-    /// The folder cannot be made or listed.
+    /// The folder cannot be created or listed.
     #[error("cannot make or list the folder: {0}")]
     Folder(#[source] io::Error),
     /// The chain does not vouch for some artifacts. Nothing was written.
     #[error("{} cannot be read", crate::values::text_util::count(.0.len(), "artifact"))]
     Withheld(Vec<Withheld>),
-    /// What the checkpoint records cannot be read.
+    /// The record of the checkpoint cannot be read.
     #[error(transparent)]
     Log(#[from] LogError),
     /// Writing failed; the folder is incomplete.
@@ -38,7 +38,7 @@ pub enum CheckoutError {
     File(#[from] FileError),
 }
 
-/// A checkpoint whose every text was verified, and the empty folder that it is written into.
+/// A checkpoint whose texts are all verified, and the empty folder to write it to.
 #[derive(Debug)]
 pub struct Checkout<'s> {
     snapshot: &'s Snapshot<'s>,
@@ -46,11 +46,12 @@ pub struct Checkout<'s> {
     dir: PathBuf,
 }
 
-/// Verifies every document and governance file of a checkpoint, which are to be written into a folder
-/// that is empty or not there; gives them with what the access log says of them. Nothing is written.
+/// Verifies every document and governance file of a checkpoint, to write them into a folder
+/// that is empty or does not exist. Returns them with the texts that the access log records.
+/// Writes nothing.
 ///
 /// # Errors
-/// See [`CheckoutError`].
+/// Returns a [`CheckoutError`] if the checkpoint cannot be written.
 pub fn checkout<'s>(
     snapshot: &'s Snapshot<'s>,
     dir: &Path,
@@ -68,7 +69,7 @@ pub fn checkout<'s>(
         return Err(CheckoutError::NotEmpty);
     }
     let ids: Vec<&DocumentId> = snapshot.state()?.iter().map(|(id, _)| id).collect();
-    // Texts are not kept until they are written: a vault may be larger than memory.
+    // Texts are not kept until they are written, because a vault may be larger than memory.
     let read = |id: &&DocumentId| match snapshot.get(id)? {
         Ok(served) => Some(Either::Left(served.origin().text(&served.text))),
         Err(withheld) => Some(Either::Right(withheld)),
@@ -83,20 +84,20 @@ pub fn checkout<'s>(
 }
 
 impl Checkout<'_> {
-    /// How many files are written.
+    /// Returns the number of files to write.
     pub fn len(&self) -> usize {
         self.ids.len()
     }
 
-    /// Whether the checkpoint holds nothing.
+    /// Returns true if the checkpoint is empty.
     pub fn is_empty(&self) -> bool {
         self.ids.is_empty()
     }
 
-    /// Writes the files, each verified once more.
+    /// Writes the files, and verifies each once more.
     ///
     /// # Errors
-    /// See [`CheckoutError`].
+    /// Returns a [`CheckoutError`] if not all files were written.
     pub fn write(self) -> Result<(), CheckoutError> {
         let Self { snapshot, ids, dir } = self;
         std::fs::create_dir_all(&dir).map_err(CheckoutError::Folder)?;
@@ -106,7 +107,7 @@ impl Checkout<'_> {
                 let created = files.create_new(&id.live_path(), served.text.as_bytes());
                 created.err().map(CheckoutError::File)
             }
-            // It could be read a moment ago.
+            // The text was readable a moment ago.
             Err(withheld) => Some(CheckoutError::Withheld(vec![withheld])),
         };
         let failed = ids.par_iter().find_map_first(write);

@@ -1,5 +1,5 @@
-//! What a checkpoint records, from the log or from the index; an index that turns out to be damaged
-//! is dropped, and the log answers in its place.
+//! The maps of a checkpoint, from the log or from the index. A damaged index is dropped, and the
+//! log answers instead.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
@@ -16,47 +16,47 @@ use crate::values::model::id::DocumentId;
 use crate::values::model::number::CheckpointNumber;
 use crate::values::model::timestamp::Timestamp;
 
-/// What a checkpoint records of an artifact.
+/// Record of an artifact in a checkpoint.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Recorded {
     pub(super) mark: Mark,
-    /// When this version was first sealed.
+    /// Time when this version was first sealed.
     pub(super) sealed_at: Option<Timestamp>,
-    /// Whether an index has judged it as approved.
+    /// True if an index has judged it as approved.
     pub(super) is_approved: bool,
 }
 
 impl Recorded {
-    /// What an index records.
+    /// Converts the record of an index.
     pub(super) fn of_held(held: &Held) -> Self {
         let mark = Mark::new(held.version, held.chain_hash);
         Self { mark, sealed_at: Some(held.sealed_at), is_approved: held.is_approved }
     }
 }
 
-/// What a checkpoint records.
+/// Maps of a checkpoint.
 #[derive(Debug)]
 pub(super) struct Map<'v> {
-    /// None, or no longer believed, where the log answers.
+    /// Index, unless the log answers.
     index: Option<At<'v>>,
     damaged: OnceLock<()>,
-    /// From the log, or gathered from the index when all of it is asked for.
+    /// State of the log, or of the index after all of it was needed.
     state: OnceLock<PublishedSet>,
-    /// The same, of the source that reads the log once for all.
+    /// State of a source that reads the log once for all snapshots.
     shared: Option<&'v PublishedSet>,
     checkpoints: Vec<&'v Checkpoint>,
     sealed: OnceLock<HashMap<DocumentId, Timestamp>>,
-    /// How often the log was searched for one artifact.
+    /// Number of searches of the log for one artifact.
     searches: AtomicUsize,
-    /// What an index has judged as approved, where the map was taken from one.
+    /// Artifacts that an index has judged as approved, if the map was taken from one.
     approved: HashSet<DocumentId>,
 }
 
-/// After so many searches of the log for one artifact, all are gathered.
+/// Number of searches of the log for one artifact after which all are collected.
 const MANY: usize = 16;
 
 impl<'v> Map<'v> {
-    /// The map at a checkpoint of the log.
+    /// Makes the maps at a checkpoint of the log.
     pub(super) fn of_log(
         chronicle: &Chronicle<'v>,
         checkpoint: CheckpointNumber,
@@ -71,7 +71,7 @@ impl<'v> Map<'v> {
         }
     }
 
-    /// The map that an index holds.
+    /// Makes the maps of an index.
     pub(super) fn of_index(at: At<'v>) -> Self {
         Self::of(Some(at))
     }
@@ -83,7 +83,8 @@ impl<'v> Map<'v> {
         Self { index, damaged, state, shared, checkpoints, sealed, searches, approved }
     }
 
-    /// A map of these artifacts alone, with when their versions were first sealed.
+    /// Makes the maps of these artifacts alone, with the times when their versions were
+    /// first sealed.
     pub(super) fn of_set(
         state: PublishedSet,
         sealed: HashMap<DocumentId, Timestamp>,
@@ -93,17 +94,17 @@ impl<'v> Map<'v> {
         Self { state, sealed, approved, ..Self::of(None) }
     }
 
-    /// The index, while it can be believed.
+    /// Returns the index, unless it was found damaged.
     pub(super) fn index(&self) -> Option<At<'v>> {
         self.index.filter(|_| self.damaged.get().is_none())
     }
 
-    /// No longer believes the index, and takes it away.
+    /// Marks the index as damaged, and deletes it.
     pub(super) fn give_up(&self, at: At<'v>, _: Damaged) {
         self.damaged.get_or_init(|| at.discard());
     }
 
-    /// All of it.
+    /// Returns the complete state.
     pub(super) fn state(&self, of: &Snapshot<'v>) -> Result<&PublishedSet, LogError> {
         if let Some(state) = self.shared.or_else(|| self.state.get()) {
             return Ok(state);
@@ -123,7 +124,7 @@ impl<'v> Map<'v> {
         Ok(self.state.get_or_init(|| state))
     }
 
-    /// What it says of one artifact.
+    /// Returns the record of one artifact.
     pub(super) fn recorded(
         &self,
         of: &Snapshot<'v>,
@@ -140,8 +141,9 @@ impl<'v> Map<'v> {
         Ok(Some(Recorded { mark, sealed_at: self.sealed_at(id), is_approved }))
     }
 
-    /// When the log first sealed the version that it has in the end. Most commands ask this of the
-    /// configuration and one document, for which a map of everything is not worth its work.
+    /// Returns the time when the log first sealed the last version of an artifact. Most
+    /// commands need it for the configuration and one document, for which a map of all
+    /// artifacts is too expensive.
     fn sealed_at(&self, id: &DocumentId) -> Option<Timestamp> {
         if self.sealed.get().is_none() && self.searches.fetch_add(1, Ordering::Relaxed) < MANY {
             let set = self.checkpoints.iter().filter_map(|of| Some((*of.mark_of(id)?, of.at)));
@@ -153,7 +155,7 @@ impl<'v> Map<'v> {
     }
 }
 
-/// When the version that each artifact has in the end was first sealed.
+/// Returns the time when the last version of each artifact was first sealed.
 fn first_sealed<'c>(
     checkpoints: impl Iterator<Item = &'c &'c Checkpoint>,
 ) -> HashMap<DocumentId, Timestamp> {

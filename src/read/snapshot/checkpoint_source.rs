@@ -1,4 +1,4 @@
-//! Where a snapshot is taken from: an index that is as new as the log, or the log itself.
+//! The source of snapshots: an index that is as new as the log, or the log itself.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -21,38 +21,38 @@ use crate::values::model::id::DocumentId;
 use crate::values::model::number::CheckpointNumber;
 use crate::values::model::timestamp::Timestamp;
 
-/// What a vault's checkpoints are read from: the index where there is one, and the log, which is
-/// read when the index cannot answer.
+/// Source of a vault's checkpoints: the index, if there is one, and the log, which is read if the
+/// index cannot answer.
 #[derive(Debug, Default)]
 pub struct CheckpointSource {
     index: Option<Index>,
     log: OnceLock<Log>,
-    /// What the last checkpoint of the log holds.
+    /// State at the last checkpoint of the log.
     head_state: OnceLock<PublishedSet>,
-    /// The configuration that the head seals.
+    /// Configuration that the head seals.
     pub(super) config: SealedConfig,
-    /// Who may read, where not everybody may.
+    /// Viewer, if not every principal may read.
     viewer: OnceLock<Option<Viewer>>,
-    /// The head of the index, and the rules in force.
+    /// Head of the index, with the rules in force.
     in_force: OnceLock<Option<(CheckpointNumber, InForce)>>,
 }
 
-/// What a command will ask.
+/// Kind of question that a command will ask.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Need {
     /// Which version of an artifact is published.
     Versions,
-    /// Also which documents have a field: without an index every document is read for that, so that
-    /// it is worth making one.
+    /// Also which documents have a field. Without an index, this reads every document, so an index
+    /// is made.
     Fields,
 }
 
 impl CheckpointSource {
-    /// Opens what can answer questions about a vault. `at_work` gets how many of how many
-    /// documents were read while an index is made.
+    /// Opens the source of a vault. `at_work` receives the number of documents read and their total
+    /// while an index is built.
     ///
     /// # Errors
-    /// There is no usable index, and the log cannot be relied on.
+    /// Fails if the index is missing or unusable, and the log is unreliable.
     pub fn open(
         vault: &Vault,
         need: Need,
@@ -75,22 +75,23 @@ impl CheckpointSource {
         Ok(source)
     }
 
-    /// The configuration as the head seals it; none where it seals none that can be read.
+    /// Returns the configuration that the head seals; `None` if it seals none, or an
+    /// unreadable one.
     ///
     /// # Errors
-    /// There is no usable index, and the log cannot be relied on.
+    /// Fails if the index is missing or unusable, and the log is unreliable.
     pub(crate) fn head_config(&self, vault: &Vault) -> Result<Option<&Config>, LogError> {
         if self.config.get().is_none() {
-            // Where the chain does not vouch for it, it is read again.
+            // A configuration that the chain does not vouch for is read again.
             Snapshot::whole_of(vault, self, None)?.config();
         }
         Ok(self.config.get().and_then(|read| read.as_ref()?.as_ref().ok()))
     }
 
-    /// The viewer of what the head holds; `None` if everybody may read.
+    /// Returns the viewer of the head; `None` if every principal may read.
     ///
     /// # Errors
-    /// The log cannot be relied on, or as [`Viewer::of_log`].
+    /// Fails if the log is unreliable, or like [`Viewer::of_log`].
     pub(crate) fn viewer(&self, vault: &Vault) -> Result<Option<Viewer>, LogError> {
         if let Some(known) = self.viewer.get() {
             return Ok(known.clone());
@@ -99,12 +100,13 @@ impl CheckpointSource {
         Ok(self.viewer.get_or_init(|| found).clone())
     }
 
-    /// The files of the rules that cannot be read at the head, as an index says it; empty without one.
+    /// Returns the rule files that cannot be read at the head, by the index; empty without
+    /// an index.
     pub(crate) fn lost_rules(&self, vault: &Vault) -> Vec<LostRules> {
         self.in_force(vault).map_or_else(Vec::new, |(head, in_force)| in_force.lost_at(*head))
     }
 
-    /// The head of the index, with the rules in force at each of its checkpoints.
+    /// Returns the head of the index, with the rules in force at each of its checkpoints.
     fn in_force(&self, vault: &Vault) -> Option<&(CheckpointNumber, InForce)> {
         let find = || {
             let (records, (head, ..)) = self.rules_recorded().zip(self.head(vault))?;
@@ -124,7 +126,7 @@ impl CheckpointSource {
 
     fn find_viewer(&self, vault: &Vault) -> Result<Option<Viewer>, LogError> {
         let is_open = match self.head_config(vault)? {
-            // Most vaults: what is in force is what the head holds.
+            // In most vaults, the configuration in force is the one in the head.
             Some(config) => !config.is_limited(),
             None => self.lives(&DocumentId::config()).is_some_and(|lives| lives.is_empty()),
         };
@@ -142,7 +144,7 @@ impl CheckpointSource {
         Viewer::of_log(vault, &self.log(vault)?.sound()?)
     }
 
-    /// The index at a checkpoint, or at the last one; `None` where the log must be asked.
+    /// Returns the index at a checkpoint, or at the last one; `None` if the log must answer.
     pub(super) fn index_at(
         &self,
         number: Option<CheckpointNumber>,
@@ -161,23 +163,23 @@ impl CheckpointSource {
         }
     }
 
-    /// Whether an index answers, so that the log need not be read.
+    /// Returns true if an index answers, so that the log is not read.
     pub(crate) fn is_indexed(&self) -> bool {
         self.index.is_some()
     }
 
-    /// The hash of a checkpoint; none where there is none of that number, or no index.
+    /// Returns the hash of a checkpoint; `None` if there is no such checkpoint, or no index.
     pub(crate) fn hash_of(&self, number: CheckpointNumber) -> Option<Digest> {
         self.index.as_ref()?.hash_of(number)
     }
 
-    /// What an index knows of the versions of an artifact; `None` where the log must be asked.
+    /// Returns the versions of an artifact that an index contains; `None` if the log must answer.
     pub(crate) fn lives(&self, id: &DocumentId) -> Option<Vec<Life>> {
         let index = self.index.as_ref()?;
         index.lives(id.as_str()).inspect_err(|Damaged| index.discard()).ok()
     }
 
-    /// Returns what the checkpoints record of an artifact; `None` if the log must be asked.
+    /// Returns the record of an artifact in the checkpoints; `None` if the log must answer.
     pub(super) fn recorded(&self, id: &DocumentId) -> Option<Record> {
         let index = self.index.as_ref()?;
         let mut record = Record::default();
@@ -197,17 +199,17 @@ impl CheckpointSource {
         Some(record)
     }
 
-    /// What the checkpoints record of the configuration and of `stewards.yaml`; `None` where the log must
-    /// be asked.
+    /// Returns the records of the configuration and of `stewards.yaml` in the checkpoints; `None`
+    /// if the log must answer.
     pub(super) fn rules_recorded(&self) -> Option<HashMap<DocumentId, Record>> {
         let ids = DocumentId::rules().into_iter();
         ids.map(|id| self.recorded(&id).map(|record| (id, record))).collect()
     }
 
-    /// What each checkpoint did, in numbers.
+    /// Returns the events of all checkpoints, in numbers.
     ///
     /// # Errors
-    /// There is no usable index, and the log cannot be relied on.
+    /// Fails if the index is missing or unusable, and the log is unreliable.
     pub(crate) fn events(&self, vault: &Vault) -> Result<Vec<Event>, LogError> {
         if let Some(index) = &self.index {
             match index.events() {
@@ -218,7 +220,8 @@ impl CheckpointSource {
         Ok(self.log(vault)?.sound()?.checkpoints().iter().map(|c| Event::from(*c)).collect())
     }
 
-    /// The last checkpoint and its hash; none before the first, or where the log is not sound.
+    /// Returns the last checkpoint, its hash and its time; `None` before the first one, or if the
+    /// log is not sound.
     pub(crate) fn head(&self, vault: &Vault) -> Option<(CheckpointNumber, Digest, Timestamp)> {
         if let Some(index) = &self.index
             && let Some((at, hash)) = index.made(index.head())
@@ -229,11 +232,11 @@ impl CheckpointSource {
         chronicle.head().map(|head| (head.number, head.hash, head.at))
     }
 
-    /// Compares what is read with the trusted head of the vault. Readers answer all the same, and
-    /// say what was found.
+    /// Compares the source with the trusted head of the vault. Readers answer even if this fails,
+    /// and report it.
     ///
     /// # Errors
-    /// See [`HeadError`].
+    /// Returns a [`HeadError`] if the head does not match.
     pub fn check_head(&self, vault: &Vault) -> Result<(), HeadError> {
         self.vouched(vault).map(|_| ())
     }
@@ -249,11 +252,10 @@ impl CheckpointSource {
         }
     }
 
-    /// What the last checkpoint of the log holds. Its hash is recomputed once, however often it is
-    /// asked for.
+    /// Returns the state at the last checkpoint of the log. Its hash is recomputed only once.
     ///
     /// # Errors
-    /// The log cannot be relied on.
+    /// Fails if the log is unreliable.
     pub(super) fn head_state(&self, vault: &Vault) -> Result<&PublishedSet, LogError> {
         if let Some(state) = self.head_state.get() {
             return Ok(state);
@@ -263,10 +265,10 @@ impl CheckpointSource {
         Ok(self.head_state.get_or_init(|| state))
     }
 
-    /// The log, which must not be empty where there are histories.
+    /// Returns the log, which must not be empty if there are histories.
     ///
     /// # Errors
-    /// It cannot be read, or is empty though versions were published.
+    /// Fails if the log cannot be read, or is empty although versions were published.
     pub fn log(&self, vault: &Vault) -> Result<&Log, LogError> {
         if let Some(log) = self.log.get() {
             return Ok(log);

@@ -1,9 +1,9 @@
-//! An answer as the context of an agent: what of it fits into a budget of tokens, and one block of
-//! Markdown in which each text carries where it is from (paper, section 9.1; `spec/resolve.md`,
+//! An answer as the context of an agent: the texts that fit into a budget of tokens, and one
+//! Markdown block that names the origin of each text (paper, section 9.1; `spec/resolve.md`,
 //! section 3).
 //!
-//! [`Context::new`] selects, and does so alike whatever is printed then; [`Context::to_markdown`]
-//! is the block. A block never takes more tokens than its budget.
+//! [`Context::new`] selects the texts, independently of the output form, and
+//! [`Context::to_markdown`] makes the block. A block never takes more tokens than its budget.
 
 mod fit;
 
@@ -24,31 +24,31 @@ use crate::values::model::timestamp::Timestamp;
 
 use fit::Choice;
 
-/// What was asked, and of what.
+/// Question of an answer, and the checkpoint that it was asked at.
 #[derive(Clone, Debug)]
 pub struct Question {
-    /// The selector in canonical form.
+    /// Selector in canonical form.
     pub selector: String,
-    /// The class of the answer.
+    /// Class of the answer.
     pub class: Class,
-    /// Which back-end answered its searches.
+    /// Back-end that answered its searches.
     pub backend: Option<String>,
-    /// The checkpoint; 0 before the first.
+    /// Checkpoint; 0 before the first.
     pub checkpoint: CheckpointNumber,
-    /// The hash of the checkpoint.
+    /// Hash of the checkpoint.
     pub hash: Option<Digest>,
-    /// When it was made.
+    /// Time of the checkpoint.
     pub at: Option<Timestamp>,
-    /// How many of its documents the reader may not read (REV-23); none where the vault limits no
-    /// reader.
+    /// Number of its documents that the reader may not read (REV-23); `None` if the vault does not
+    /// limit readers.
     pub may_not_read: Option<usize>,
 }
 
 impl Question {
-    /// A selector in canonical form, asked of a snapshot.
+    /// Makes a question of a selector in canonical form and a snapshot.
     ///
     /// # Errors
-    /// As [`Snapshot::state`].
+    /// Fails like [`Snapshot::state`].
     pub fn new(
         snapshot: &Snapshot<'_>,
         selector: String,
@@ -63,40 +63,40 @@ impl Question {
     }
 }
 
-/// What an answer is put into.
+/// Output options of an answer.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Shape<'r> {
-    /// How many tokens the block may take.
+    /// Maximum number of tokens of the block.
     pub budget: Option<u64>,
-    /// How many of these are left for the block if other text stands beside it; the budget if `None`.
+    /// Number of tokens left for the block next to other text; `None` for the whole budget.
     pub room: Option<u64>,
-    /// What counts them.
+    /// Tokenizer that counts the tokens.
     pub tokenizer: Tokenizer,
-    /// What goes before the texts of the answer.
+    /// Instructions before the texts of the answer.
     pub instructions: &'r [Instructions],
 }
 
-/// What an agent gets.
+/// Context for an agent.
 #[derive(Debug)]
 pub struct Context<'r> {
     question: Question,
     withheld: usize,
     frame: Frame,
-    /// The instructions, in their order.
+    /// Instructions, in order.
     pub instructions: Vec<Portion<'r>>,
-    /// The texts, in the order of the answer.
+    /// Texts, in the order of the answer.
     pub portions: Vec<Portion<'r>>,
-    /// What did not fit, in the order of the answer.
+    /// Texts that do not fit, in the order of the answer.
     pub left_out: Vec<LeftOut<'r>>,
-    /// How many tokens the answer may take.
+    /// Maximum number of tokens of the answer.
     pub budget: Option<u64>,
-    /// How many tokens the block may take.
+    /// Maximum number of tokens of the block.
     pub(crate) room: Option<u64>,
-    /// Whether there is a block: its first line fits.
+    /// True if there is a block, because its first line fits.
     fits: bool,
-    /// How many of [`Context::left_out`] the block has room to name.
+    /// Number of [`Context::left_out`] texts that the block has room to name.
     named: usize,
-    /// What the frame and the texts take, counted when it is first asked for.
+    /// Number of tokens of the frame and the texts, counted on first use.
     taken: OnceCell<u64>,
 }
 
@@ -105,30 +105,30 @@ pub struct Context<'r> {
 pub struct LeftOut<'r> {
     /// The text.
     pub portion: Portion<'r>,
-    /// How many tokens it would take.
+    /// Number of tokens that it would take.
     pub tokens: u64,
-    /// Why it is left out.
+    /// Reason why it is left out.
     pub why: Reason,
 }
 
-/// Why a text is left out.
+/// Reason why a text is left out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reason {
-    /// Only so many tokens were left.
+    /// The remaining budget is too small.
     Budget {
-        /// What was left.
+        /// Remaining number of tokens.
         left: u64,
     },
-    /// The source depends on this one, which is left out, or a part of it.
+    /// The source depends on this one, which is left out completely or in part.
     Dependency(DocumentId),
-    /// It repeats this text, which a search found with a better rank.
+    /// The text repeats this one, which a search ranked higher.
     Duplicate(String),
 }
 
 serialize_as_words!(Reason);
 
 impl Reason {
-    /// The word for it in answers.
+    /// Returns the word of the reason in answers.
     pub fn as_str(&self) -> &'static str {
         match self {
             Self::Budget { .. } => "budget",
@@ -139,9 +139,10 @@ impl Reason {
 }
 
 impl<'r> Context<'r> {
-    /// What of an answer fits into a budget: the instructions, and each text that fits into what is
-    /// left, those that a search found by their rank and the others in the order of the answer; but
-    /// no source without those of the answer that it depends on.
+    /// Selects the texts of an answer that fit into a budget: the instructions, and each text that
+    /// fits into the rest. Texts found by a search come first, by rank, then the others in the
+    /// order of the answer. A source is only included with the sources of the answer that it
+    /// depends on.
     pub fn new(question: Question, resolution: &'r Resolution, shape: Shape<'r>) -> Self {
         let of = |instructions: &'r Instructions| Portion {
             instructions: Some(instructions),
@@ -172,15 +173,15 @@ impl<'r> Context<'r> {
         context
     }
 
-    /// Returns the context with a block that does not name what is left out, for an answer that names
-    /// it beside the block.
+    /// Returns the context with a block that does not name the texts that are left out, for an
+    /// answer that names them next to the block.
     #[cfg(feature = "mcp")]
     pub(crate) fn unnamed(self) -> Self {
         Self { named: 0, ..self }
     }
 
-    /// How many tokens the block takes, or a few more: its numbers count as if they were the
-    /// largest that they can be.
+    /// Returns the number of tokens of the block, or a few more: its numbers count as if they were
+    /// the largest possible ones.
     pub fn tokens(&self) -> u64 {
         if !self.fits {
             return 0;
@@ -194,30 +195,30 @@ impl<'r> Context<'r> {
         taken + named.sum::<u64>()
     }
 
-    /// How many tokens texts of one document take: each between its lines, and their line in the
-    /// table of hashes.
+    /// Returns the number of tokens of texts of one document: each between its lines, and their
+    /// line in the table of hashes.
     pub fn tokens_of(&self, portions: &[Portion<'_>]) -> u64 {
         self.row_tokens(portions) + self.tokens_of_texts(portions).iter().sum::<u64>()
     }
 
-    /// How many tokens each text takes between its lines.
+    /// Returns the number of tokens of each text between its lines.
     pub fn tokens_of_texts(&self, portions: &[Portion<'_>]) -> Vec<u64> {
         portions.iter().map(|portion| portion.tokens(&self.frame)).collect()
     }
 
-    /// How many tokens the line of a document in the table of hashes takes.
+    /// Returns the number of tokens of a document's line in the table of hashes.
     pub fn row_tokens(&self, portions: &[Portion<'_>]) -> u64 {
         portions.first().map_or(0, |portion| portion.row_tokens(&self.frame))
     }
 
-    /// What counts the tokens.
+    /// Returns the tokenizer.
     pub fn tokenizer(&self) -> Tokenizer {
         self.frame.tokenizer
     }
 
-    /// The block: one line about the whole, one for each text that is left out while there is room,
-    /// the texts, each between its two lines, and the chain hashes of their versions. Nothing, if
-    /// not even the first line fits.
+    /// Returns the block; empty if the first line does not fit. It begins with one line about the
+    /// whole, and one for each text that is left out while there is room. The texts follow, each
+    /// between its two lines, then the chain hashes of their versions.
     pub fn to_markdown(&self) -> String {
         if !self.fits {
             return String::new();
@@ -237,18 +238,18 @@ impl<'r> Context<'r> {
         block + HASHES[0] + &rows + HASHES[1]
     }
 
-    /// The block, with what the access log says of its texts.
+    /// Returns the block, with the texts that the access log records.
     pub(crate) fn handed_out(&self) -> Traced<String> {
         let texts = if self.fits { self.texts() } else { Vec::new() };
         Traced::new(self.to_markdown(), texts.iter().map(Portion::recorded).collect())
     }
 
-    /// All texts of the block, in its order.
+    /// Returns all texts of the block, in order.
     fn texts(&self) -> Vec<Portion<'r>> {
         self.instructions.iter().chain(&self.portions).copied().collect()
     }
 
-    /// Leaves out what the budget has no room for.
+    /// Leaves out the texts that exceed the budget.
     fn keep_within(&mut self, budget: u64, ranking: &'r Ranking) {
         let head = self.head_tokens();
         self.fits = head <= budget;
@@ -277,8 +278,8 @@ impl<'r> Context<'r> {
             .count();
     }
 
-    /// What the first line and the table without its rows take, if their numbers are the largest
-    /// that they can be.
+    /// Returns the number of tokens of the first line and the table without its rows, for the
+    /// largest possible numbers.
     pub fn head_tokens(&self) -> u64 {
         let all = self.frame.last;
         let head = self.head(all, all, self.budget.unwrap_or(u64::MAX));
@@ -290,7 +291,7 @@ impl<'r> Context<'r> {
         self.frame.tokenizer.count(&out.line())
     }
 
-    /// The first line.
+    /// Returns the first line.
     fn head(&self, parts: usize, left_out: usize, tokens: u64) -> String {
         let Question { selector, class, backend, checkpoint, hash, at, may_not_read } =
             &self.question;
@@ -318,7 +319,7 @@ impl<'r> Context<'r> {
     }
 }
 
-/// The lines around the table of hashes.
+/// Lines around the table of hashes.
 const HASHES: [&str; 2] = ["<!-- ctx:hashes sha256\n", "-->\n"];
 
 impl LeftOut<'_> {

@@ -1,5 +1,5 @@
-//! How an answer comes about: the selector's tree with the size of each set, and what evaluating it
-//! costs.
+//! Explains an answer: the tree of the selector with the size of each set, and the cost of
+//! its evaluation.
 
 use std::cell::RefCell;
 use std::fmt;
@@ -15,24 +15,24 @@ use crate::values::model::number::Version;
 /// A node of a selector's tree, and the size of its set.
 #[derive(Debug)]
 pub struct Explained {
-    /// The sign of an operator, or a term.
+    /// Sign of an operator, or a term.
     pub text: String,
-    /// How many documents are in its set.
+    /// Number of documents in its set.
     pub documents: u64,
-    /// The file and the version of a pack.
+    /// File and version of a pack.
     pub pack: Option<(DocumentId, Version)>,
-    /// What it is made of: operands, or what stands for a pack or a search.
+    /// Operands, or the selector that a pack or search stands for.
     pub parts: Vec<Self>,
 }
 
-/// What it costs to evaluate a selector (paper, section 5.3).
+/// Cost of the evaluation of a selector (paper, section 5.3).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Cost {
-    /// Sets that were looked up.
+    /// Number of sets that were looked up.
     pub lookups: usize,
-    /// Sizes of these sets, together, as far as they could still matter.
+    /// Total size of these sets, as far as they could still matter.
     pub postings: u64,
-    /// Documents in the answer, whose texts are reconstructed.
+    /// Number of documents in the answer, whose texts are rebuilt.
     pub documents: u64,
 }
 
@@ -70,7 +70,7 @@ fn of_parts<U: Universe>(expr: &Expr<PlanPart>, universe: &U) -> Result<Explaine
     operator(expr, documents, |operand| of_parts(operand, universe))
 }
 
-/// A node whose operands are explained one by one; a leaf has none.
+/// Makes a node whose operands are explained one by one; a leaf has none.
 fn operator<A: fmt::Display, E>(
     expr: &Expr<A>,
     documents: u64,
@@ -84,7 +84,7 @@ fn operator<A: fmt::Display, E>(
     Ok(Explained { text, documents, pack: None, parts })
 }
 
-/// A universe whose answers are counted.
+/// A universe that counts its answers.
 struct Counted<'u, U> {
     universe: &'u U,
     cost: RefCell<Cost>,
@@ -99,7 +99,7 @@ impl<U: Universe> Universe for Counted<'_, U> {
         within: Option<&RoaringBitmap>,
     ) -> Result<RoaringBitmap, U::Error> {
         let found = self.universe.select(atom, within)?;
-        // How much else a universe gives is its own affair.
+        // Further documents that a universe returns are not part of the cost.
         let matters = within.map_or_else(|| found.len(), |within| found.intersection_len(within));
         let mut cost = self.cost.borrow_mut();
         cost.lookups += 1;

@@ -1,8 +1,8 @@
-//! How much of a selected document is put out: all of it, or the sections that the selector names.
+//! Extent of a selected document: all of it, or the sections that the selector names.
 //!
-//! The algebra's elements are documents. Beside it, what a selector names of one document is
-//! followed through the same operators: an intersection narrows, in a union the whole beats a
-//! section, and a difference leaves its left side as it is.
+//! The elements of the algebra are documents. In parallel, the part of a document that a selector
+//! names follows the same operators: an intersection narrows it, in a union the whole wins over a
+//! section, and a difference keeps its left side.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -13,26 +13,26 @@ use crate::text::selector::matches::matches;
 use crate::text::selector::{Atom, Expr, Node};
 use crate::values::model::id::DocumentId;
 
-/// A document lacks a section that was asked for.
+/// A document lacks a requested section.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{id}`: {why}")]
 pub struct UnknownSection {
     /// The document.
     pub id: DocumentId,
-    /// Which section, and which there are.
+    /// The requested section, and the existing ones.
     #[source]
     pub why: UnknownAnchor,
 }
 
-/// What a selector names of one document.
+/// Part of a document that a selector names.
 #[derive(Debug)]
 enum Extent<'p> {
     Whole,
     Cuts(BTreeSet<&'p Cut>),
 }
 
-/// The documents that are narrowed, each with its sections in the order of its text. A section is
-/// left out where another one holds it.
+/// Returns the narrowed documents, each with its sections in the order of its text. A section
+/// inside another one is left out.
 pub(super) fn sections(
     parts: &Expr<PlanPart>,
     documents: &[Served],
@@ -50,7 +50,7 @@ pub(super) fn sections(
         let Ok(n) = documents.binary_search_by(|served| served.id.cmp(id)) else { continue };
         let served = &documents[n];
         let unknown = |why| UnknownSection { id: id.clone(), why };
-        // What is asked for must be there, even where the whole is put out.
+        // A requested section must exist even if the whole document is returned.
         let named = sections_of(served, &cuts).map_err(unknown)?;
         if let Some(Extent::Cuts(wanted)) = extent(parts, served) {
             let wanted = wanted.into_iter().filter_map(|cut| named.get(cut).cloned());
@@ -60,7 +60,7 @@ pub(super) fn sections(
     Ok(narrowed)
 }
 
-/// The sections that these cuts are; the text is read once for all of them.
+/// Returns the sections of these cuts. The text is read once for all of them.
 fn sections_of<'c>(
     served: &Served,
     cuts: &BTreeSet<&'c Cut>,
@@ -92,7 +92,8 @@ fn sections_of<'c>(
     cuts.iter().map(section).collect()
 }
 
-/// What an expression names of a document; nothing, if the document is not in its set.
+/// Returns the part of a document that an expression names; `None` if the document is not in
+/// its set.
 fn extent<'p>(expr: &'p Expr<PlanPart>, served: &Served) -> Option<Extent<'p>> {
     match &expr.node {
         Node::Atom(PlanPart { atom, cut }) => {
@@ -135,7 +136,7 @@ fn cuts_of(extent: Extent<'_>) -> Option<BTreeSet<&Cut>> {
     }
 }
 
-/// In the order of the text, without those inside another one.
+/// Sorts sections in the order of the text, and removes those inside another one.
 fn outermost(mut sections: Vec<Section>) -> Vec<Section> {
     sections.sort_by_key(|section| (section.range.start, std::cmp::Reverse(section.range.end)));
     let mut end = 0;

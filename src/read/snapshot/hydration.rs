@@ -1,4 +1,4 @@
-//! Source nodes in the order in which they are hydrated (paper, sections 9.1 and 10.2).
+//! Order of source nodes for hydration (paper, sections 9.1 and 10.2).
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -7,8 +7,8 @@ use crate::read::graph::order::{self, needed};
 use crate::values::model::id::DocumentId;
 
 impl Resolution {
-    /// Puts the sources of the answer into hydration order; they take the places that sources have,
-    /// and every other document keeps its own.
+    /// Puts the sources of the answer into hydration order. Sources only swap places with
+    /// each other.
     pub(super) fn arrange_sources(&mut self, snapshot: &Snapshot<'_>) {
         let is_source = |n: &usize| self.documents[*n].fields.source.is_some();
         let places: BTreeSet<usize> = (0..self.documents.len()).filter(is_source).collect();
@@ -22,7 +22,7 @@ impl Resolution {
         let found = order::closure(wanted.iter().cloned(), |id| {
             match of_answer.get(id) {
                 Some(served) => needed(id, &served.fields),
-                // One that is not in the answer may stand between two that are.
+                // A source outside of the answer may connect two that are in it.
                 None => match snapshot.get(id) {
                     Some(Ok(served)) => needed(id, &served.fields),
                     _ => BTreeSet::new(),

@@ -1,5 +1,5 @@
-//! What a vault and its packs tell agents before they read (paper, sections 4 and 5.4;
-//! `spec/resolve.md`, section 3).
+//! Instructions of a vault and its packs for agents (paper, sections 4 and 5.4; `spec/resolve.md`,
+//! section 3).
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -14,15 +14,15 @@ use crate::values::model::id::DocumentId;
 /// Instructions for agents: the body of `CONTEXT.md`, or those of a pack.
 #[derive(Clone, Debug)]
 pub struct Instructions {
-    /// The file that they are in, verified.
+    /// File that contains the instructions, verified.
     pub served: Served,
-    /// The pack, unless they are the vault's.
+    /// Pack, unless the instructions are those of the vault.
     pack: Option<PackInstructions>,
-    /// Where the body of the vault's file begins.
+    /// Offset of the body in the vault's file.
     body: usize,
 }
 
-/// What a pack tells agents.
+/// Instructions of a pack.
 #[derive(Clone, Debug)]
 struct PackInstructions {
     id: String,
@@ -36,8 +36,9 @@ impl Instructions {
         Self { pack: is_pack.then_some(PackInstructions { id, text }), served, body: 0 }
     }
 
-    /// Those that go with an answer: the vault's, then those of each pack that contributes to it, in
-    /// the order of the selector; and the files that are withheld. Empty ones are none.
+    /// Returns the instructions for an answer: those of the vault, then those of each
+    /// contributing pack, in the order of the selector. Also returns the withheld files. Empty
+    /// instructions are skipped.
     pub fn of(snapshot: &Snapshot<'_>, plan: &QueryPlan) -> (Vec<Self>, Vec<Withheld>) {
         let mut packs = Vec::new();
         contributing(&plan.expr, &mut packs);
@@ -62,12 +63,12 @@ impl Instructions {
         (found, withheld)
     }
 
-    /// The text.
+    /// Returns the text.
     pub fn text(&self) -> Cow<'_, str> {
         self.shown().0
     }
 
-    /// The text, and how many comments are left out of it.
+    /// Returns the text, and the number of comments that are left out.
     pub(super) fn shown(&self) -> (Cow<'_, str>, usize) {
         match &self.pack {
             Some(pack) => (Cow::Borrowed(&pack.text), 0),
@@ -75,18 +76,19 @@ impl Instructions {
         }
     }
 
-    /// The bytes of the file that they are; none for those of a pack, which are a value in its file.
+    /// Returns the byte range of the instructions in the file; `None` for those of a pack, which
+    /// are a value.
     pub(super) fn range(&self) -> Option<Range<usize>> {
         self.pack.is_none().then_some(self.body..self.served.text.len())
     }
 
-    /// The id of the pack; none for those of the vault.
+    /// Returns the id of the pack; `None` for the instructions of the vault.
     pub fn pack(&self) -> Option<&str> {
         self.pack.as_ref().map(|pack| pack.id.as_str())
     }
 }
 
-/// The packs of an expression, each once, without those that only take documents away.
+/// Collects the distinct packs of an expression, without those that only remove documents.
 fn contributing<'e>(expr: &'e Expr<Leaf>, packs: &mut Vec<&'e SealedPack>) {
     match &expr.node {
         Node::Atom(leaf) => {

@@ -1,4 +1,4 @@
-//! The graph as the index knows it, one posting list a question.
+//! The graph from the index, with one posting list for each question.
 
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeSet, HashMap};
@@ -13,15 +13,15 @@ use crate::read::index::{At, Damaged, Held, Metadata};
 use crate::text::document::links::{LinkKind, LinkTarget, Names, site_sources, site_targets};
 use crate::values::model::id::{DocumentId, fold};
 
-/// The catalog of a checkpoint. It answers with nothing once the index turned out to be damaged,
-/// which [`Linked::sound`] says in the end.
+/// The catalog of a checkpoint. If the index is found damaged, answers are empty, and
+/// [`Linked::sound`] then fails.
 pub(super) struct Linked<'i> {
     at: At<'i>,
     sites: &'i SiteLinks,
-    /// Documents that may not be served now, whatever they said when they were indexed.
+    /// Documents that may not be served now, whatever the index contains.
     without: &'i BTreeSet<DocumentId>,
     damaged: Cell<bool>,
-    /// What was decoded: a walk asks for the same rows and names again and again.
+    /// Cache of decoded rows and names, because a walk asks for the same ones repeatedly.
     rows: RefCell<HashMap<u32, Rc<Held>>>,
     named: RefCell<HashMap<String, Arc<Names>>>,
     aliased: RefCell<HashMap<String, Arc<Names>>>,
@@ -33,7 +33,7 @@ impl<'i> Linked<'i> {
         Self { at, sites, without, damaged: Cell::new(false), rows, named, aliased }
     }
 
-    /// Whether every answer was one.
+    /// Fails if the index was found damaged.
     pub(super) fn sound(&self) -> Result<(), Damaged> {
         if self.damaged.get() { Err(Damaged) } else { Ok(()) }
     }
@@ -45,7 +45,7 @@ impl<'i> Linked<'i> {
         })
     }
 
-    /// The documents of those rows that hold, in byte order.
+    /// Returns the documents of the rows that the checkpoint contains, in byte order.
     fn ids_of(&self, rows: Result<RoaringBitmap, Damaged>) -> Vec<DocumentId> {
         let rows = rows.and_then(|rows| self.at.holding(rows));
         let ids = |rows: RoaringBitmap| rows.iter().map(|row| Ok(self.at.held(row)?.id)).collect();
@@ -64,7 +64,7 @@ impl<'i> Linked<'i> {
         Ok(held)
     }
 
-    /// The documents of some rows that hold and may be served.
+    /// Returns the documents of the rows that the checkpoint contains and that may be served.
     fn serving(&self, rows: Result<RoaringBitmap, Damaged>) -> Result<Vec<Rc<Held>>, Damaged> {
         let rows = self.at.holding(rows?)?;
         let mut held = rows.iter().map(|row| self.held(row)).collect::<Result<Vec<_>, _>>()?;
@@ -72,7 +72,7 @@ impl<'i> Linked<'i> {
         Ok(held)
     }
 
-    /// Who mentions this id in one way.
+    /// Returns the documents that mention this id by one kind of link.
     fn mentioning(
         &self,
         id: &DocumentId,
@@ -92,11 +92,11 @@ impl<'i> Linked<'i> {
         Ok(found.iter().map(|held| (held.id.clone(), kind)).collect())
     }
 
-    /// Who links to an id by a path from the root of a site.
+    /// Returns the documents that link to an id by a path from the root of a site.
     fn by_site(&self, id: &DocumentId) -> Result<Vec<(DocumentId, LinkKind)>, Damaged> {
         let mut all = Vec::new();
         for path in site_sources(id, self.sites) {
-            // Another document may come before this one.
+            // Another document may have precedence for the path.
             let mut targets = site_targets(&path, self.sites).into_iter();
             if targets.find(|target| self.holds(target)).as_ref() != Some(id) {
                 continue;
@@ -112,7 +112,7 @@ impl<'i> Linked<'i> {
         Ok(all)
     }
 
-    /// Something that a document says; nothing where it is not known.
+    /// Returns a value from the fields of a document; the default if they are unknown.
     fn of<T: Default>(
         &self,
         id: &DocumentId,

@@ -1,4 +1,4 @@
-//! Every published document with its fields, without its text: for lists.
+//! Lists of published documents with their fields, without their texts.
 
 use std::collections::BTreeSet;
 
@@ -16,30 +16,28 @@ use crate::values::model::number::Version;
 /// A published document.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Listed {
-    /// Its id.
     pub(crate) id: DocumentId,
-    /// Its version.
     pub(crate) version: Version,
-    /// The fields of its text, which was verified when they were read.
+    /// Fields of its text, which was verified when they were read.
     pub(crate) metadata: Metadata,
 }
 
 /// Every document of a checkpoint.
 #[derive(Debug, Default)]
 pub(crate) struct Listing {
-    /// In byte order of their ids.
+    /// Documents, in byte order of their ids.
     pub(crate) documents: Vec<Listed>,
     /// Documents that the chain does not vouch for.
     pub(crate) withheld: Vec<Withheld>,
 }
 
 impl Listed {
-    /// The title, or the id where there is none.
+    /// Returns the title, or the id if there is none.
     pub(crate) fn title(&self) -> &str {
         self.metadata.title.as_deref().unwrap_or_else(|| self.id.as_str())
     }
 
-    /// What a source depends on.
+    /// Returns the dependencies of a source.
     pub(crate) fn needed(&self) -> BTreeSet<DocumentId> {
         let mentions = self.metadata.mentions.iter().filter(|m| m.kind == LinkKind::DependsOn);
         mentions.filter_map(|mention| mention.target.document()).collect()
@@ -54,8 +52,9 @@ impl From<&Served> for Listed {
     }
 }
 
-/// Returns the graph of some documents, with the links from the root of a site as a checkpoint maps
-/// them. Mentions move into the graph, because they are most of the memory; only sources keep theirs.
+/// Returns the graph of some documents, with the links from the root of a site as a checkpoint
+/// maps them. Mentions move into the graph, because they take most of the memory; only sources
+/// keep theirs.
 pub(crate) fn graph(documents: &mut [Listed], sites: SiteLinks) -> Memory {
     let aliased = documents.iter().filter(|l| !l.metadata.aliases.is_empty());
     let aliases: Vec<_> = aliased.map(|l| (l.id.clone(), l.metadata.aliases.clone())).collect();
@@ -69,19 +68,19 @@ pub(crate) fn graph(documents: &mut [Listed], sites: SiteLinks) -> Memory {
 }
 
 impl Snapshot<'_> {
-    /// Where links from the root of a site lead, as the checkpoint seals it.
+    /// Returns the targets of links from the root of a site, as the checkpoint seals them.
     ///
     /// # Errors
-    /// The chain does not vouch for the configuration, so that it is unknown.
+    /// Fails if the chain does not vouch for the configuration, so that they are unknown.
     pub(crate) fn sites(&self) -> Result<SiteLinks, Withheld> {
         Ok(self.sealed_config()?.map(|config| config.links.clone()).unwrap_or_default())
     }
 
-    /// Every published document with its fields. From an index they are taken as they were when the
-    /// text was verified; the text is not read again.
+    /// Lists every published document with its fields. An index returns the fields as they were
+    /// when the text was verified, without reading the text again.
     ///
     /// # Errors
-    /// As [`Snapshot::state`].
+    /// Fails like [`Snapshot::state`].
     pub(crate) fn listing(&self) -> Result<Listing, LogError> {
         if let Some(listing) = self.indexed(|at| self.listing_of(at)) {
             return Ok(listing);
@@ -89,10 +88,10 @@ impl Snapshot<'_> {
         self.read_listing()
     }
 
-    /// Returns the same, and reads every text for it.
+    /// Lists like [`Snapshot::listing`], but reads every text.
     ///
     /// # Errors
-    /// As [`Snapshot::state`].
+    /// Fails like [`Snapshot::state`].
     pub(crate) fn read_listing(&self) -> Result<Listing, LogError> {
         let mut listing = Listing::default();
         self.page((0, usize::MAX))?.read(|part| {
@@ -114,14 +113,14 @@ impl Snapshot<'_> {
         Ok(listing)
     }
 
-    /// The documents that the chain or their approvals did not vouch for when they were indexed, and
-    /// do not now; and those that left the maps without an approval.
+    /// Returns the documents that the chain or their approvals did not vouch for when they were
+    /// indexed, and still do not; and those that were removed without an approval.
     pub(super) fn unreadable(&self, at: At<'_>) -> Result<Vec<Withheld>, Damaged> {
         let mut withheld = Vec::new();
         for row in &at.holding(at.unreadable()?)? {
             match self.get(&at.held(row)?.id) {
                 Some(Err(why)) => withheld.push(why),
-                // It was mended: its fields are to be indexed.
+                // It was repaired, so its fields must be indexed.
                 _ => return Err(Damaged),
             }
         }

@@ -1,9 +1,9 @@
-//! What a vault says at a checkpoint: selector or URI in, verified documents out, in byte order of
+//! The vault at a checkpoint: resolves selectors and URIs to verified documents, in byte order of
 //! their ids (paper, section 5; `spec/resolve.md`).
 //!
-//! [`Snapshot`] is the vault at checkpoint n. Whatever it serves was reconstructed from the
-//! chain, ends in the hash that the log records, and describes itself; live files are never
-//! read. A document that fails is withheld and named, and the others are still served.
+//! [`Snapshot`] is the vault at checkpoint n. Every text that it serves was rebuilt from the chain,
+//! leads to the hash that the log records, and states its own version and status; live files are
+//! never read. A document that fails is withheld and named, and the others are still served.
 
 mod approved;
 mod around;
@@ -93,62 +93,62 @@ pub struct Snapshot<'v> {
     at: Option<Timestamp>,
     full_log: bool,
     map: Map<'v>,
-    /// The names of vaults, unless they are withheld; read when they are first needed.
+    /// Names of vaults, read on first use; `None` if they are withheld.
     names: OnceLock<Option<Authorities>>,
-    /// The configuration that it seals, once it was read.
+    /// Sealed configuration, once it was read.
     config: SealedConfig,
-    /// What the configuration says about every document; read when it is first needed.
+    /// Settings of the configuration for every document, read on first use.
     settings: OnceLock<Settings>,
-    /// What the reader may not read; none where everybody may read everything.
+    /// Limits of the reader; `None` if they may read everything.
     limits: Option<Limits>,
-    /// Whether what it holds was approved.
+    /// Approvals of the checkpoint.
     approvals: Approvals<'v>,
-    /// Whether texts without a valid approval are served, too: for what explains accesses.
+    /// True if texts without a valid approval are served, too, to explain accesses.
     explains: bool,
 }
 
-/// The configuration that a checkpoint seals, once it was read; the defaults as an error where it
-/// cannot be parsed.
+/// The configuration that a checkpoint seals, once it was read. An error contains the defaults, if
+/// it cannot be parsed.
 type SealedConfig = Arc<OnceLock<Option<Result<Config, Config>>>>;
 
-/// A document that belongs to the checkpoint but may not be served.
+/// A document of the checkpoint that may not be served.
 #[derive(Debug)]
 pub struct Withheld {
-    /// The document.
+    /// Id of the document.
     pub id: DocumentId,
-    /// Why.
+    /// Reason why it may not be served.
     pub why: ChainError,
 }
 
 impl Withheld {
-    /// A document with the reason, which says whether git leaves the history out.
+    /// Makes a withheld document with its reason, which says if git leaves the history out.
     pub(crate) fn new(vault: &Vault, id: &DocumentId, why: ChainError) -> Self {
         Self { id: id.clone(), why: why.explained(vault, id) }
     }
 
-    /// A file that says the rules, and cannot be read.
+    /// Makes a withheld file of the rules that cannot be read.
     pub(crate) fn of_rules(vault: &Vault, lost: &LostRules) -> Self {
         Self::new(vault, &lost.id, lost.fault(vault.files()))
     }
 }
 
-/// The answer to a selector.
+/// Answer to a selector.
 #[derive(Debug, Default)]
 pub struct Resolution {
-    /// The documents in byte order of their ids, those that a search found by rank before the
-    /// others; but each source of an answer to a selector comes after those that it depends on.
+    /// Documents: those that a search found by rank, then the others in byte order of their ids.
+    /// Each source comes after those that it depends on.
     pub documents: Vec<Served>,
-    /// The sections that a document is narrowed to, in the order of its text; a document that is
-    /// not among these is put out whole.
+    /// Sections that a document is narrowed to, in the order of its text. Other documents are
+    /// returned whole.
     pub sections: BTreeMap<DocumentId, Vec<Section>>,
-    /// What of them a search found.
+    /// Ranks of the documents that a search found.
     pub ranking: Ranking,
-    /// Documents that had to be looked at and failed, in byte order of their ids.
+    /// Documents that had to be read and failed, in byte order of their ids.
     pub withheld: Vec<Withheld>,
 }
 
 impl Resolution {
-    /// Adds what may not be served either, each once.
+    /// Adds further withheld documents, without duplicates.
     pub fn withhold(&mut self, others: &mut Vec<Withheld>) {
         self.withheld.append(others);
         self.withheld.sort_by(|a, b| a.id.cmp(&b.id));
@@ -156,19 +156,19 @@ impl Resolution {
     }
 }
 
-/// Why a selector has no answer.
+/// Reason why a selector cannot be answered.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ResolveError {
-    /// What is published cannot be read.
+    /// The published documents cannot be read.
     #[error(transparent)]
     Log(#[from] LogError),
-    /// A document of the answer lacks a section that was asked for.
+    /// A document of the answer lacks a requested section.
     #[error(transparent)]
     Section(#[from] UnknownSection),
 }
 
-/// What a hint can name.
+/// Kind of words for a hint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Known {
     /// Tags of published documents, without `#`.
@@ -180,11 +180,12 @@ pub enum Known {
 }
 
 impl<'v> Snapshot<'v> {
-    /// The vault at checkpoint `number`, or at the last one, as far as its reader may read it. The
-    /// checkpoint's hash is recomputed.
+    /// Opens the vault at checkpoint `number`, or at the last one, as far as its reader may read
+    /// it. Recomputes the hash of the checkpoint.
     ///
     /// # Errors
-    /// No such checkpoint, its hash does not follow from its maps, or it is not known who reads.
+    /// Fails if there is no such checkpoint, its hash does not match its maps, or the reader
+    /// is unknown.
     pub fn at(
         vault: &'v Vault,
         chronicle: &Chronicle<'v>,
@@ -193,18 +194,18 @@ impl<'v> Snapshot<'v> {
         Self::whole(vault, chronicle, number)?.limited(Viewer::of_log(vault, chronicle)?)
     }
 
-    /// The same, whoever reads: for what is compared with the working copy, or written into it. None
-    /// of it may be handed out.
+    /// Opens the vault like [`Snapshot::at`], for every reader. Its texts are compared with the
+    /// working copy, or written into it, and must not be handed out.
     ///
     /// # Errors
-    /// As [`Snapshot::at`], but for the reader.
+    /// Fails like [`Snapshot::at`], except for the reader.
     pub(crate) fn whole(
         vault: &'v Vault,
         chronicle: &Chronicle<'v>,
         number: Option<CheckpointNumber>,
     ) -> Result<Self, LogError> {
         let checkpoint = match number {
-            // There is no checkpoint 0 to ask for; an empty log is the vault before the first.
+            // Checkpoint 0 cannot be requested; an empty log is the vault before the first.
             Some(number) => chronicle.checkpoint(number)?.number,
             None => chronicle.head_number(),
         };
@@ -212,7 +213,7 @@ impl<'v> Snapshot<'v> {
         Ok(Self::of_state((vault, chronicle), checkpoint, state))
     }
 
-    /// The vault at a checkpoint that has this state, whoever reads, as [`Snapshot::whole`].
+    /// Opens the vault at a checkpoint with this state, for every reader, like [`Snapshot::whole`].
     pub(crate) fn of_state(
         (vault, chronicle): (&'v Vault, &Chronicle<'v>),
         checkpoint: CheckpointNumber,
@@ -240,11 +241,11 @@ impl<'v> Snapshot<'v> {
         }
     }
 
-    /// The vault at checkpoint `number`, or at the last one, as a source gives it, and as far as its
+    /// Opens the vault at checkpoint `number`, or at the last one, from a source, as far as its
     /// reader may read it.
     ///
     /// # Errors
-    /// As [`Snapshot::at`].
+    /// Fails like [`Snapshot::at`].
     pub fn of(
         vault: &'v Vault,
         source: &'v CheckpointSource,
@@ -253,16 +254,16 @@ impl<'v> Snapshot<'v> {
         Self::whole_of(vault, source, number)?.limited(source.viewer(vault)?)
     }
 
-    /// The same, whoever reads, as [`Snapshot::whole`].
+    /// Opens the vault from a source for every reader, like [`Snapshot::whole`].
     ///
     /// # Errors
-    /// As [`Snapshot::at`], but for the reader.
+    /// Fails like [`Snapshot::at`], except for the reader.
     pub(crate) fn whole_of(
         vault: &'v Vault,
         source: &'v CheckpointSource,
         number: Option<CheckpointNumber>,
     ) -> Result<Self, LogError> {
-        // Of the head it is read once for all that ask for it.
+        // The configuration of the head is read once for all snapshots.
         let config = match number {
             None => source.config.clone(),
             Some(_) => SealedConfig::default(),
@@ -298,41 +299,41 @@ impl<'v> Snapshot<'v> {
         })
     }
 
-    /// The number of the checkpoint; 0 before the first.
+    /// Returns the number of the checkpoint; 0 before the first.
     pub fn checkpoint(&self) -> CheckpointNumber {
         self.checkpoint
     }
 
-    /// The hash of the checkpoint; none before the first.
+    /// Returns the hash of the checkpoint; `None` before the first.
     pub fn hash(&self) -> Option<Digest> {
         self.hash
     }
 
-    /// When the checkpoint was made.
+    /// Returns the time of the checkpoint; `None` before the first.
     pub fn made_at(&self) -> Option<Timestamp> {
         self.at
     }
 
-    /// What the checkpoint records.
+    /// Returns the state of the checkpoint.
     ///
     /// # Errors
-    /// An index turned out to be damaged, and the log cannot be relied on.
+    /// Fails if an index turned out to be damaged, and the log is unreliable.
     pub fn state(&self) -> Result<&PublishedSet, LogError> {
         self.readable()?.state(self)
     }
 
-    /// The published documents, in byte order.
+    /// Returns the published documents, in byte order.
     ///
     /// # Errors
-    /// As [`Snapshot::state`].
+    /// Fails like [`Snapshot::state`].
     pub fn documents(&self) -> Result<impl Iterator<Item = &DocumentId>, LogError> {
         Ok(self.state()?.iter().map(|(id, _)| id).filter(|id| id.is_document()))
     }
 
-    /// How many documents are published.
+    /// Returns the number of published documents.
     ///
     /// # Errors
-    /// As [`Snapshot::state`].
+    /// Fails like [`Snapshot::state`].
     pub fn size(&self) -> Result<usize, LogError> {
         let indexed = self.indexed(|at| at.holding(at.known()? | at.unreadable()?));
         match indexed {
@@ -341,30 +342,32 @@ impl<'v> Snapshot<'v> {
         }
     }
 
-    /// Whether the checkpoint holds an artifact.
+    /// Returns true if the checkpoint contains an artifact.
     ///
     /// # Errors
-    /// As [`Snapshot::state`].
+    /// Fails like [`Snapshot::state`].
     pub fn holds(&self, id: &DocumentId) -> Result<bool, LogError> {
         Ok(self.recorded(id)?.is_some())
     }
 
-    /// The configuration as the checkpoint seals it.
+    /// Returns the configuration that the checkpoint seals; `None` if it is missing, invalid
+    /// or withheld.
     pub fn config(&self) -> Option<&Config> {
         self.read_config().ok().flatten()?.as_ref().ok()
     }
 
-    /// The configuration as the checkpoint seals it, the defaults where that cannot be parsed; none
-    /// where the checkpoint holds none.
+    /// Returns the configuration that the checkpoint seals, or the defaults if it cannot be parsed.
+    /// Returns `None` if the checkpoint contains none.
     ///
     /// # Errors
-    /// The chain does not vouch for it.
+    /// Fails if the chain does not vouch for it.
     fn sealed_config(&self) -> Result<Option<&Config>, Withheld> {
         Ok(self.read_config()?.map(|read| read.as_ref().unwrap_or_else(|default| default)))
     }
 
-    /// The configuration as the checkpoint seals it, the defaults as an error where that cannot be
-    /// parsed. Its history is read once; where the chain does not vouch for it, each time.
+    /// Returns the configuration that the checkpoint seals, or the defaults as an error if it
+    /// cannot be parsed. Its history is read once, but each time if the chain does not vouch
+    /// for it.
     fn read_config(&self) -> Result<Option<&Result<Config, Config>>, Withheld> {
         if let Some(known) = self.config.get() {
             return Ok(known.as_ref());
@@ -377,7 +380,7 @@ impl<'v> Snapshot<'v> {
         Ok(self.config.get_or_init(|| read).as_ref())
     }
 
-    /// How the checkpoint has its documents read (`spec/document.md`, section 7).
+    /// Returns the markup of documents at the checkpoint (`spec/document.md`, section 7).
     pub(crate) fn markup(&self) -> Markup {
         self.settings().markup
     }
@@ -386,25 +389,25 @@ impl<'v> Snapshot<'v> {
         self.settings.get_or_init(|| Settings::of(self, &self.sealed_config()))
     }
 
-    /// The index as the checkpoint has its documents read, while it can be believed, and the reader may
-    /// read all that it holds.
+    /// Returns the index in the markup of the checkpoint, if it is undamaged and the reader may
+    /// read everything in it.
     fn index(&self) -> Option<At<'v>> {
         let index = self.map.index().filter(|_| self.limits.is_none())?;
         Some(index.under(self.markup()))
     }
 
-    /// The name of the vault as the checkpoint seals it, else that of its folder: so that no answer
-    /// carries a name that no hash covers.
+    /// Returns the name of the vault that the checkpoint seals, otherwise that of its folder. So no
+    /// answer contains a name that no hash covers.
     pub fn name(&self) -> String {
         let name = self.config().and_then(|config| config.name.clone());
         name.unwrap_or_else(|| self.vault.folder_name())
     }
 
-    /// The verified text of one artifact; `None` where the checkpoint does not hold it.
+    /// Returns the verified text of one artifact; `None` if the checkpoint does not contain it.
     pub fn get(&self, id: &DocumentId) -> Option<Result<Served, Withheld>> {
         let serve = |version, hash: &_, recorded: &_| self.serve(id, version, hash, recorded);
         let found = self.found(id, false, serve);
-        // An index may propose what its tags do not allow.
+        // An index may return a document that the tags of its text do not allow.
         let may = |served: &Served| {
             let may =
                 |limits: &Limits| limits.viewer.may_read_tagged(&served.id, &served.fields.tags);
@@ -413,8 +416,8 @@ impl<'v> Snapshot<'v> {
         found.filter(|found| found.as_ref().map_or(true, may))
     }
 
-    /// The verified text of a governance file that says how everything else is read: without what
-    /// that says of itself.
+    /// Returns the verified text of a governance file that decides how everything else is read.
+    /// Does not apply its own settings to it.
     fn own(&self, id: &DocumentId) -> Option<Result<SealedVersion, Withheld>> {
         self.found(id, true, |version, hash, recorded| {
             let history = replay::load(self.vault.files(), id)?;
@@ -443,16 +446,16 @@ impl<'v> Snapshot<'v> {
         Some(served.map_err(|why| Withheld::new(self.vault, id, why)))
     }
 
-    /// The version that the checkpoint seals of an artifact, and when a checkpoint sealed it first:
-    /// with these and the files of its history it is decided what is served, and whether anything
-    /// is. `None` in a log of whole maps, where later checkpoints decide too.
+    /// Returns the version that the checkpoint seals of an artifact, and the time of its first
+    /// seal. These and the files of its history decide what is served. Returns `None` in a full
+    /// log, where later checkpoints decide, too.
     pub(crate) fn sealed(&self, id: &DocumentId) -> Option<(Version, Digest, Option<Timestamp>)> {
         let recorded = self.recorded(id).ok().flatten().filter(|_| !self.full_log)?;
         let (version, chain_hash) = recorded.mark.sealed()?;
         Some((version, chain_hash, recorded.sealed_at))
     }
 
-    /// The version that the checkpoint records of an artifact, whatever is wrong with it.
+    /// Returns the version that the checkpoint records of an artifact, even if it is invalid.
     pub(crate) fn recorded_version(&self, id: &DocumentId) -> Option<Version> {
         self.recorded(id).ok().flatten()?.mark.version
     }
@@ -468,8 +471,7 @@ impl<'v> Snapshot<'v> {
         let sealed = self.sealed_version(id, &history, (version, chain_hash), recorded)?;
         let (mut fields, body, markup) = match sealed.document {
             Some(document) => (document.frontmatter, document.parts.body, self.markup()),
-            // A governance file, of which the configuration is one. It has no field that says what
-            // the checkpoint does: that it is published.
+            // A governance file, such as the configuration. Its text does not state a status.
             None => {
                 let fields = Frontmatter { status: Status::Published, ..Frontmatter::read(None) };
                 (fields, 0, Markup::Plain)
@@ -502,7 +504,7 @@ impl<'v> Snapshot<'v> {
         Ok(Served { provenance, ..served })
     }
 
-    /// What the checkpoint seals of an artifact, if it may be served.
+    /// Returns the version that the checkpoint seals of an artifact, if it may be served.
     fn sealed_version(
         &self,
         id: &DocumentId,
@@ -517,8 +519,8 @@ impl<'v> Snapshot<'v> {
             let bound = format!("the checkpoint that sealed it is of {at}");
             return Err(ChainError::PublicationTime { recorded, bound });
         }
-        // The reference implementation may drop an id and take it up again; what we retired does
-        // not come back. In a log of ours a return is refused before anything is served.
+        // The reference implementation may drop an id and seal it again, but a version retired by
+        // ctx does not return. In a log of ctx, such a return is refused before anything is served.
         let later = history.entries().filter(|entry| self.full_log && entry.version > version);
         if let Some(at) = later.filter_map(Entry::retired_at).find(|at| Some(*at) <= self.at) {
             return Err(ChainError::Retired { version, at });
@@ -532,7 +534,7 @@ impl<'v> Snapshot<'v> {
     /// Resolves a selector.
     ///
     /// # Errors
-    /// See [`ResolveError`].
+    /// Returns a [`ResolveError`] if the selector cannot be answered.
     pub fn resolve(&self, plan: &QueryPlan) -> Result<Resolution, ResolveError> {
         let expr = plan.parts.atoms();
         let indexed = self.indexed(|at| {
@@ -550,7 +552,7 @@ impl<'v> Snapshot<'v> {
         Ok(self.finish(plan, resolution)?)
     }
 
-    /// Narrows documents to sections, and puts sources into their order.
+    /// Narrows documents to sections, and sorts sources.
     fn finish(
         &self,
         plan: &QueryPlan,
@@ -560,7 +562,7 @@ impl<'v> Snapshot<'v> {
         resolution.sections = extent::sections(&plan.parts, &resolution.documents)?;
         resolution.rank(&plan.found);
         resolution.arrange_sources(self);
-        // Which tags are in bodies is said by the configuration.
+        // The configuration decides which tags in bodies are read.
         let asks_for_tags =
             || plan.parts.leaves().iter().any(|(p, _)| matches!(p.atom, Atom::Tag(_)));
         if self.markup() == Markup::Unknown && asks_for_tags() {
@@ -569,16 +571,16 @@ impl<'v> Snapshot<'v> {
         Ok(resolution)
     }
 
-    /// What the index answers, unless there is none or it turns out to be damaged.
+    /// Asks the index; returns `None` if there is none, or it turns out to be damaged.
     fn indexed<T>(&self, ask: impl FnOnce(At<'v>) -> Result<T, Damaged>) -> Option<T> {
         let at = self.index()?;
         ask(at).inspect_err(|damaged| self.map.give_up(at, *damaged)).ok()
     }
 
-    /// How many documents a selector selects.
+    /// Counts the documents that a selector selects.
     ///
     /// # Errors
-    /// As [`Snapshot::state`].
+    /// Fails like [`Snapshot::state`].
     pub fn count(&self, plan: &QueryPlan) -> Result<usize, LogError> {
         let expr = plan.parts.atoms();
         let indexed = self.indexed(|at| at.holding(selector::eval(&expr, &Posted::new(self, at))?));
@@ -589,10 +591,10 @@ impl<'v> Snapshot<'v> {
         Ok(usize::try_from(found.len()).unwrap_or(usize::MAX))
     }
 
-    /// Explains how the answer to a selector comes about, and gives the answer.
+    /// Explains the answer to a selector, and returns it.
     ///
     /// # Errors
-    /// See [`ResolveError`].
+    /// Returns a [`ResolveError`] if the selector cannot be answered.
     pub fn explain(&self, plan: &QueryPlan) -> Result<(Explained, Cost, Resolution), ResolveError> {
         let indexed = self.indexed(|at| {
             let posted = Posted::new(self, at);
@@ -610,10 +612,10 @@ impl<'v> Snapshot<'v> {
         Ok((explained, cost, self.finish(plan, resolution)?))
     }
 
-    /// The words that published documents have, for a hint.
+    /// Returns the words of published documents, for a hint.
     ///
     /// # Errors
-    /// As [`Snapshot::state`].
+    /// Fails like [`Snapshot::state`].
     pub fn known(&self, what: Known) -> Result<BTreeSet<String>, LogError> {
         let indexed = self.indexed(|at| match what {
             Known::Tags => at.tags(),
@@ -636,10 +638,10 @@ impl<'v> Snapshot<'v> {
         })
     }
 
-    /// Every published document.
+    /// Returns every published document.
     ///
     /// # Errors
-    /// As [`Snapshot::state`].
+    /// Fails like [`Snapshot::state`].
     pub fn all(&self) -> Result<Resolution, LogError> {
         let sets = Sets::new(self)?;
         let found = sets.everything();
@@ -649,8 +651,8 @@ impl<'v> Snapshot<'v> {
     }
 }
 
-/// Which of `documents` a selector would select if they were published: for the hint that an
-/// empty answer carries. Working copies are looked at, never served.
+/// Returns those of `documents` that a selector would select if they were published, for the hint
+/// of an empty answer. Working copies are only compared, never served.
 pub fn matching_drafts(
     plan: &QueryPlan,
     documents: &[(DocumentId, Frontmatter)],
@@ -660,7 +662,7 @@ pub fn matching_drafts(
     drafts.ids(&found)
 }
 
-/// What a question has for an answer that cannot fail.
+/// Unwraps an answer that cannot fail.
 fn never<T>(answer: Result<T, Infallible>) -> T {
     match answer {
         Ok(answer) => answer,

@@ -1,5 +1,5 @@
-//! Published documents by the beginning of their ids, without their texts: from an index this costs
-//! little in a vault of any size.
+//! Published documents by prefix of their ids, without their texts. With an index the cost is small
+//! in a vault of any size.
 
 use super::{Listed, Snapshot, Withheld};
 use crate::record::checkpoint::fault::LogError;
@@ -8,11 +8,11 @@ use crate::values::model::digest::{Digest, Sink as _};
 use crate::values::model::id::DocumentId;
 
 impl Snapshot<'_> {
-    /// The ids of the published documents that begin so, in byte order. An index leaves out those
-    /// that the chain does not vouch for.
+    /// Returns the ids of the published documents with this prefix, in byte order. An index leaves
+    /// out documents that the chain does not vouch for.
     ///
     /// # Errors
-    /// As [`Snapshot::state`].
+    /// Fails like [`Snapshot::state`].
     pub(crate) fn ids_below(&self, beginning: &str) -> Result<Vec<String>, LogError> {
         let indexed =
             self.indexed(|at| at.ids(&at.holding(at.known()? & at.of_folder(beginning)?)?));
@@ -23,8 +23,8 @@ impl Snapshot<'_> {
         Ok(ids.filter(|id| id.starts_with(beginning)).map(str::to_owned).collect())
     }
 
-    /// One published document with its fields; from an index as they were when its text was
-    /// verified.
+    /// Returns one published document with its fields. An index returns the fields as they were
+    /// when the text was verified.
     pub(crate) fn listed(&self, id: &DocumentId) -> Option<Result<Listed, Withheld>> {
         let held = self.indexed(|at| at.get(id.as_str())).flatten();
         let known = held.and_then(|held| {
@@ -37,18 +37,18 @@ impl Snapshot<'_> {
         }
     }
 
-    /// The URI that always names the newest version of a document; none for the few ids that no URI
-    /// can name.
+    /// Returns the URI of the newest version of a document; `None` for the few ids that URIs
+    /// cannot name.
     pub(crate) fn uri_of_newest(&self, id: &DocumentId) -> Option<Uri> {
         self.uri(id).map(Uri::unpinned)
     }
 }
 
 impl Snapshot<'_> {
-    /// A hash that changes whenever the checkpoint publishes something else for its reader.
+    /// Returns a hash that changes if the checkpoint publishes something else for its reader.
     ///
     /// # Errors
-    /// As [`Snapshot::state`].
+    /// Fails like [`Snapshot::state`].
     pub(crate) fn hash_for_reader(&self) -> Result<Option<Digest>, LogError> {
         if !self.is_limited() {
             return Ok(self.hash());
@@ -65,10 +65,10 @@ impl Snapshot<'_> {
         })))
     }
 
-    /// The chain hash of what the checkpoint publishes of an artifact for its reader.
+    /// Returns the chain hash of an artifact, if the checkpoint publishes it for its reader.
     ///
     /// # Errors
-    /// As [`Snapshot::state`].
+    /// Fails like [`Snapshot::state`].
     pub(crate) fn hash_of(&self, id: &DocumentId) -> Result<Option<Digest>, LogError> {
         let recorded = self.recorded(id)?;
         Ok(recorded.and_then(|recorded| recorded.mark.sealed()).map(|(_, hash)| hash))

@@ -1,5 +1,5 @@
-//! What a checkpoint publishes, counted: by type, tag, folder and server. From an index it is counted
-//! without reading a row's fields, so that it costs little in a vault of any size.
+//! Counts of the published documents of a checkpoint by type, tag, folder and server. An index
+//! counts without reading the fields of rows, so the cost is small in a vault of any size.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,21 +11,21 @@ use crate::record::checkpoint::fault::LogError;
 use crate::text::document::obsidian::Markup;
 use crate::values::model::id::{fold, folder_of};
 
-/// Words, each with the number of documents that have it.
+/// Number of documents that have each word.
 pub(crate) type Counts = BTreeMap<String, usize>;
 
-/// The documents of a checkpoint, counted.
+/// Counts of the documents of a checkpoint.
 #[derive(Debug, Default)]
 pub(crate) struct Overview {
-    /// How many there are.
+    /// Number of documents.
     pub(crate) documents: usize,
-    /// By type.
+    /// Documents by type.
     pub(crate) types: Counts,
-    /// By tag.
+    /// Documents by tag.
     pub(crate) tags: Counts,
-    /// By the folder that they are right in.
+    /// Documents by the folder that directly contains them.
     pub(crate) folders: Counts,
-    /// By the server that a source is fetched from.
+    /// Sources by server.
     pub(crate) servers: Counts,
     /// Documents that the chain does not vouch for, which are not counted.
     pub(crate) withheld: Vec<Withheld>,
@@ -52,7 +52,7 @@ impl Overview {
 fn counted<'l>(all: &'l [Listed], words: impl Fn(&'l Listed) -> Vec<&'l str>) -> Counts {
     let mut counts = Counts::new();
     for one in all {
-        // A document counts once, however often it says a word.
+        // A document counts once, even if it repeats a word.
         for word in words(one).into_iter().collect::<BTreeSet<_>>() {
             *counts.entry(word.to_owned()).or_default() += 1;
         }
@@ -60,7 +60,7 @@ fn counted<'l>(all: &'l [Listed], words: impl Fn(&'l Listed) -> Vec<&'l str>) ->
     counts
 }
 
-/// The documents of each tag, by their place in the list.
+/// Returns the documents of each tag, by their index in the list.
 fn tags_of(all: &[Listed]) -> BTreeMap<String, RoaringBitmap> {
     let mut tags: BTreeMap<String, RoaringBitmap> = BTreeMap::new();
     for (n, one) in (0..).zip(all) {
@@ -71,7 +71,8 @@ fn tags_of(all: &[Listed]) -> BTreeMap<String, RoaringBitmap> {
     tags
 }
 
-/// How many documents each tag selects. Of tags that mean the same, the least in byte order is named.
+/// Counts the documents that each tag selects. Of equivalent tags, the first in byte order
+/// is named.
 fn counted_tags(tags: BTreeMap<String, RoaringBitmap>, markup: Markup) -> Counts {
     let size = |rows: &RoaringBitmap| usize::try_from(rows.len()).unwrap_or(usize::MAX);
     if markup != Markup::Obsidian {
@@ -91,11 +92,11 @@ fn counted_tags(tags: BTreeMap<String, RoaringBitmap>, markup: Markup) -> Counts
 }
 
 impl Snapshot<'_> {
-    /// The documents of the checkpoint, counted. From an index they are counted by the fields that
-    /// their texts had when they were verified; the texts are not read again.
+    /// Counts the documents of the checkpoint. An index counts by the fields that the texts had
+    /// when they were verified, without reading the texts again.
     ///
     /// # Errors
-    /// As [`Snapshot::state`].
+    /// Fails like [`Snapshot::state`].
     pub(crate) fn overview(&self) -> Result<Overview, LogError> {
         if let Some(overview) = self.indexed(|at| self.overview_of(at)) {
             return Ok(overview);

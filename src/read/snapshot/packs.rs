@@ -1,5 +1,5 @@
-//! What the governance files that a checkpoint seals say to selectors: its packs, and its names for
-//! vaults. Their texts are verified like any other; live files are not looked at.
+//! Packs and vault names in the governance files that a checkpoint seals. Their texts are verified
+//! like any other; live files are not read.
 
 use std::collections::HashMap;
 
@@ -14,90 +14,90 @@ use crate::values::text_util::nearest_name;
 
 use super::{Snapshot, Withheld};
 
-/// A pack as a checkpoint seals it.
+/// A pack that a checkpoint seals.
 #[derive(Clone, Debug)]
 pub struct SealedPack {
-    /// Its file.
+    /// Pack file.
     pub file: DocumentId,
-    /// Its version.
+    /// Version of the file.
     pub version: Version,
-    /// What it says.
+    /// Parsed pack.
     pub pack: Pack,
 }
 
 /// A sealed file that cannot be used as a pack.
 #[derive(Clone, Debug)]
 pub struct Unusable {
-    /// Its file.
+    /// Pack file.
     pub file: DocumentId,
-    /// The id that it claims.
+    /// Id that the file claims.
     pub id: Option<String>,
-    /// The first reason.
+    /// First fatal problem.
     pub why: PackProblem,
 }
 
 /// All packs that a checkpoint seals.
 #[derive(Debug, Default)]
 pub struct Packs {
-    /// Those that can be used, in byte order of their files.
+    /// Usable packs, in byte order of their files.
     pub usable: Vec<SealedPack>,
-    /// Those that say something that no pack can.
+    /// Files with content that is not valid for a pack.
     pub unusable: Vec<Unusable>,
-    /// Those that the chain does not vouch for.
+    /// Files that the chain does not vouch for.
     pub withheld: Vec<Withheld>,
-    /// The places of an id in `usable`; a selector may name very many of very many packs.
+    /// Indexes of an id in `usable`, because a selector may name very many of very many packs.
     places: HashMap<String, Vec<usize>>,
 }
 
-/// Why there is no pack of a name.
+/// Reason why no pack has a name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PackError {
     /// No sealed file has this id.
-    #[error("checkpoint {checkpoint} seals no pack `{}`", .id.escape_debug())]
+    #[error("checkpoint {checkpoint} does not seal a pack `{}`", .id.escape_debug())]
     Unknown {
-        /// What was asked for.
+        /// Requested id.
         id: String,
-        /// At which checkpoint.
+        /// Checkpoint that was asked.
         checkpoint: CheckpointNumber,
-        /// The pack that was probably meant.
+        /// Most similar id of a pack.
         near: Option<String>,
     },
-    /// Several files have it.
+    /// Several files have this id.
     #[error("`{first}` and `{second}` both have the id `{}`", .id.escape_debug())]
     Twice {
         /// The id.
         id: String,
-        /// A file.
+        /// First file.
         first: DocumentId,
-        /// Another one.
+        /// Second file.
         second: DocumentId,
     },
     /// The file cannot be used.
     #[error("`{file}`, line {}, column {}: {}", .why.line, .why.column, .why.kind)]
     Unusable {
-        /// The file.
+        /// Pack file.
         file: DocumentId,
-        /// Why not.
+        /// Fatal problem.
         why: PackProblem,
     },
-    /// A file is withheld, and it may have been this one.
+    /// A file is withheld, and may be the requested one.
     #[error("`{file}` is withheld, which may be the pack `{}`: {why}", .id.escape_debug())]
     Withheld {
-        /// What was asked for.
+        /// Requested id.
         id: String,
-        /// The file.
+        /// Withheld file.
         file: DocumentId,
-        /// Why it is withheld.
+        /// Reason why it is withheld.
         why: String,
     },
 }
 
 impl Snapshot<'_> {
-    /// The packs that the checkpoint seals.
+    /// Returns the packs that the checkpoint seals.
     ///
     /// # Errors
-    /// The configuration, which says how their URIs are read, is withheld.
+    /// Fails if the configuration is withheld, because it decides how their URIs are read.
     pub fn packs(&self) -> Result<Packs, Withheld> {
         let files = self.pack_files()?;
         let mut packs = Packs { withheld: self.lost_rules(), ..Packs::default() };
@@ -151,11 +151,11 @@ impl Snapshot<'_> {
         Ok(files)
     }
 
-    /// The URI of a document at the checkpoint; `None` for the few ids that no URI can name.
+    /// Returns the URI of a document at the checkpoint; `None` for the few ids that URIs
+    /// cannot name.
     pub(super) fn uri(&self, id: &DocumentId) -> Option<Uri> {
         let uri = Uri::pinned(id.clone(), self.checkpoint());
-        // No vault has the name of a folder of the structured layout, so most need not be looked
-        // up.
+        // No vault has the name of a folder of the structured layout, so most ids need no lookup.
         let first = id.as_str().split_once('/').map(|(first, _)| first);
         if !id.is_document() || first.is_none_or(|first| TAKEN.contains(&first)) {
             return uri.within(&Authorities::default());
@@ -164,11 +164,11 @@ impl Snapshot<'_> {
         uri.within(names.as_ref()?)
     }
 
-    /// The names that URIs can give to vaults: those of the configuration that the checkpoint
-    /// seals, or of the live one where none was ever sealed.
+    /// Returns the names of vaults in URIs: those of the configuration that the checkpoint seals,
+    /// or of the live one if none was ever sealed.
     ///
     /// # Errors
-    /// The configuration is withheld.
+    /// Fails if the configuration is withheld.
     pub fn authorities(&self) -> Result<Authorities, Withheld> {
         let sealed = self.sealed_config()?.map(|config| config.authorities.clone());
         Ok(sealed.unwrap_or_else(|| self.vault.config().authorities.clone()))
@@ -176,10 +176,10 @@ impl Snapshot<'_> {
 }
 
 impl Packs {
-    /// The pack of this id.
+    /// Returns the pack with this id.
     ///
     /// # Errors
-    /// There is none, or more than one, or it cannot be used.
+    /// Fails if there is none, more than one, or it is unusable.
     pub fn find(&self, id: &str, checkpoint: CheckpointNumber) -> Result<&SealedPack, PackError> {
         let places = self.places.get(id).into_iter().flatten();
         let mut found = places.filter_map(|n| self.usable.get(*n));

@@ -1,4 +1,4 @@
-//! Published documents page by page: no document of another page is read.
+//! Pages of published documents. Documents of other pages are not read.
 
 use std::borrow::Cow;
 
@@ -11,7 +11,7 @@ use crate::values::model::id::DocumentId;
 /// Maximum number of documents whose texts are in memory at once while all of them are read.
 const AT_ONCE: usize = 1024;
 
-/// The documents of a page, by id; their texts are read when they are asked for.
+/// Documents of a page, by id. Their texts are read on demand.
 #[derive(Debug)]
 pub(crate) struct Page<'s, 'v> {
     snapshot: &'s Snapshot<'v>,
@@ -21,10 +21,10 @@ pub(crate) struct Page<'s, 'v> {
 }
 
 impl Page<'_, '_> {
-    /// Calls `see` with the documents of the page, and with those that are withheld, in byte order of
-    /// their ids. A bounded number of texts is in memory at once.
+    /// Calls `see` with the documents of the page and the withheld ones, in byte order of their
+    /// ids. A bounded number of texts is in memory at once.
     pub(crate) fn read(&self, mut see: impl FnMut(Resolution)) {
-        // No thread of those that read documents waits for another one to decide this.
+        // Decided here, so that no reading thread waits for another one to decide it.
         self.snapshot.markup();
         let get = |id: &Cow<'_, str>| self.snapshot.get(&id.parse::<DocumentId>().ok()?);
         for ids in self.ids.chunks(AT_ONCE) {
@@ -55,11 +55,11 @@ impl Page<'_, '_> {
 }
 
 impl<'v> Snapshot<'v> {
-    /// Returns a page of the published documents in byte order of their ids: at most `most` after the
-    /// first `skipped`. No document of another page is read.
+    /// Returns a page of the published documents in byte order of their ids: at most `most` after
+    /// the first `skipped`. Documents of other pages are not read.
     ///
     /// # Errors
-    /// As [`Snapshot::state`].
+    /// Fails like [`Snapshot::state`].
     pub(crate) fn page(&self, (skipped, most): (usize, usize)) -> Result<Page<'_, 'v>, LogError> {
         let mut ids = self.ids()?;
         let here = skipped.min(ids.len())..skipped.saturating_add(most).min(ids.len());
@@ -69,7 +69,7 @@ impl<'v> Snapshot<'v> {
         Ok(Page { snapshot: self, ids, omitted })
     }
 
-    /// The ids of the published documents, in byte order.
+    /// Returns the ids of the published documents, in byte order.
     fn ids(&self) -> Result<Vec<Cow<'_, str>>, LogError> {
         let indexed = self.indexed(|at| at.ids(&at.holding(at.known()? | at.unreadable()?)?));
         match indexed {

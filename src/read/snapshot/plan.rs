@@ -1,10 +1,9 @@
-//! From what a selector says to what is evaluated: packs are replaced by what they are defined as,
-//! and searches by what they find, so that only sets that every universe knows are left.
+//! Plans of selectors: packs are replaced by their definitions, and searches by their results, so
+//! that only sets remain that every universe can evaluate.
 //!
-//! A [`QueryPlan`] keeps what stands for what, for explanations. Packs are one level deep, so a
-//! plan is at most twice as deep as a selector; [`MAX_PARTS`] bounds its size, [`MAX_SEARCHES`]
-//! what it asks of others. Who answers a search is the caller's affair, and so is the error of
-//! that: `E`.
+//! A [`QueryPlan`] keeps the origin of each part for explanations. Packs are one level deep, so a
+//! plan is at most twice as deep as a selector. [`MAX_PARTS`] limits its size, and [`MAX_SEARCHES`]
+//! its searches. The caller answers searches, with errors of the type `E`.
 
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
@@ -18,99 +17,99 @@ use crate::values::model::id::DocumentId;
 use super::packs::{PackError, Packs, SealedPack};
 use super::{Snapshot, Withheld, never};
 
-/// The most sets that a selector may come to when its packs are put in.
+/// Maximum number of sets of a selector after its packs are expanded.
 pub const MAX_PARTS: usize = 65_536;
-/// The most different searches that a selector may name, those of its packs included.
+/// Maximum number of different searches of a selector, including those of its packs.
 pub const MAX_SEARCHES: usize = 16;
 
-/// A set that a universe holds, and what is put out of its documents.
+/// A set that a universe evaluates, with the returned part of its documents.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlanPart {
-    /// The set.
+    /// Set of documents.
     pub atom: Atom,
-    /// What is put out; not the whole for one document only.
+    /// Returned part; something else than the whole only for a set of one document.
     pub cut: Cut,
 }
 
-/// What is put out of a document.
+/// Returned part of a document.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Cut {
-    /// All of it.
+    /// The whole document.
     Whole,
     /// The section with this anchor.
     Section(String),
-    /// The same without its subsections.
+    /// The section with this anchor, without its subsections.
     Own(String),
-    /// What stands before the first heading.
+    /// The text before the first heading.
     Beginning,
 }
 
-/// A term of a selector, and what stands for it.
+/// A term of a selector, with its expansion.
 #[derive(Clone, Debug)]
 pub struct Leaf {
-    /// As the selector says it.
+    /// Term as it is in the selector.
     pub term: Term,
-    /// The pack that the term names.
+    /// Pack that the term names.
     pub pack: Option<SealedPack>,
-    /// What it comes to.
+    /// Expansion of the term.
     pub stands_for: Expr<PlanPart>,
 }
 
 /// A selector that can be evaluated.
 #[derive(Debug)]
 pub struct QueryPlan {
-    /// The selector's terms, each with what stands for it.
+    /// Terms of the selector, with their expansions.
     pub expr: Expr<Leaf>,
-    /// What stands for the whole.
+    /// Expansion of the whole selector.
     pub parts: Expr<PlanPart>,
-    /// What was looked at and may not be served: a pack file, which may have had an id that was
-    /// asked for, or a document that a search found.
+    /// Withheld files and documents: a pack file that may have had a requested id, or a document
+    /// that a search found.
     pub withheld: Vec<Withheld>,
-    /// Which back-end answered its searches, if it names any.
+    /// Back-end that answered its searches, if it contains any.
     pub backend: Option<String>,
-    /// What its searches found, the best first.
+    /// Results of its searches, best first.
     pub found: Vec<Found>,
-    /// What else the searches have to tell.
+    /// Notes of its searches.
     pub notes: Vec<String>,
 }
 
-/// Answers a search.
+/// A function that answers a search.
 pub type Search<'s, E> = dyn FnMut(&str) -> Result<Searched, E> + 's;
 
-/// What a search finds.
+/// Result of a search.
 #[derive(Debug, Default)]
 pub struct Searched {
-    /// Who found it.
+    /// Back-end that answered.
     pub backend: String,
-    /// What it found, the best first.
+    /// Documents, best first.
     pub found: Vec<Found>,
-    /// Documents that belong to the answer, or may, and may not be served.
+    /// Documents that match, or may match, and may not be served.
     pub withheld: Vec<Withheld>,
-    /// What else the reader should know.
+    /// Notes for the reader.
     pub notes: Vec<String>,
 }
 
-/// A document that a search found, and where in it.
+/// A document that a search found, and the found part.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Found {
-    /// The document.
+    /// Id of the document.
     pub id: DocumentId,
-    /// What of it was found.
+    /// Found part.
     pub cut: Cut,
 }
 
-/// Why a selector cannot be evaluated, and which bytes of it are the reason.
+/// Reason why a selector cannot be evaluated, and the bytes that cause it.
 #[derive(Debug, thiserror::Error)]
 #[error("{why}")]
 pub struct PlanError<E: fmt::Debug + fmt::Display + 'static> {
-    /// The bytes of the selector's text.
+    /// Byte range in the text of the selector.
     pub span: Range<usize>,
-    /// Why.
+    /// The reason.
     #[source]
     pub why: PlanFault<E>,
 }
 
-/// Why a selector cannot be evaluated.
+/// Reason why a selector cannot be evaluated.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum PlanFault<E> {
@@ -120,25 +119,25 @@ pub enum PlanFault<E> {
     /// A pack cannot be read.
     #[error(transparent)]
     Pack(#[from] PackError),
-    /// A search has no answer.
+    /// A search failed.
     #[error("{0}")]
     Search(E),
     /// The configuration that the checkpoint seals is withheld.
     #[error("`{}` is withheld: {}", .0.id, .0.why)]
     Withheld(Withheld),
     /// More than [`MAX_PARTS`] sets.
-    #[error("with its packs put in, the selector names more than {MAX_PARTS} sets")]
+    #[error("with its packs expanded, the selector names more than {MAX_PARTS} sets")]
     TooLarge,
     /// More than [`MAX_SEARCHES`] searches.
-    #[error("with its packs put in, the selector names more than {MAX_SEARCHES} searches")]
+    #[error("with its packs expanded, the selector names more than {MAX_SEARCHES} searches")]
     TooManySearches,
 }
 
 impl QueryPlan {
-    /// What stands for a selector at a checkpoint.
+    /// Makes the plan of a selector at a checkpoint.
     ///
     /// # Errors
-    /// The first term for which nothing can stand.
+    /// Returns the first term that cannot be expanded.
     pub fn new<E: fmt::Debug + fmt::Display>(
         selector: &Selector,
         snapshot: &Snapshot<'_>,
@@ -153,10 +152,10 @@ impl QueryPlan {
         Ok(planner.into_plan(expr))
     }
 
-    /// What stands for one pack.
+    /// Makes the plan of one pack.
     ///
     /// # Errors
-    /// It names something for which nothing can stand.
+    /// Fails if the pack contains a term that cannot be expanded.
     pub fn of_pack<E>(
         sealed: &SealedPack,
         snapshot: &Snapshot<'_>,
@@ -167,7 +166,7 @@ impl QueryPlan {
         Ok(planner.into_plan(Expr::atom(leaf, 0..0)))
     }
 
-    /// Which guarantees the answer has (paper, section 6.3).
+    /// Returns the class of the answer (paper, section 6.3).
     pub fn class(&self) -> Class {
         match &self.expr.node {
             _ if self.backend.is_some() => Class::Delegated,
@@ -178,14 +177,14 @@ impl QueryPlan {
 }
 
 impl Expr<Leaf> {
-    /// What stands for the whole.
+    /// Returns the expansion of the whole selector.
     pub(super) fn parts(&self) -> Expr<PlanPart> {
         never(self.expand(&mut |leaf: &Leaf, _: &_| Ok(leaf.stands_for.clone())))
     }
 }
 
 impl Expr<PlanPart> {
-    /// What a universe evaluates.
+    /// Returns the expression that a universe evaluates.
     pub(super) fn atoms(&self) -> Expr {
         let atom =
             |part: &PlanPart, span: &Range<usize>| Ok(Expr::atom(part.atom.clone(), span.clone()));
@@ -215,7 +214,8 @@ struct Planner<'p, 'v, E> {
     snapshot: &'p Snapshot<'v>,
     search: &'p mut Search<'p, E>,
     packs: OnceCell<Packs>,
-    /// What was searched for. Each search is asked once: a back-end need not answer twice alike.
+    /// Results by query. Each search runs once, because a back-end may answer differently the
+    /// next time.
     searched: BTreeMap<String, Searched>,
     parts: usize,
 }
@@ -281,7 +281,7 @@ impl<'p, 'v, E> Planner<'p, 'v, E> {
         Ok(packs.find(id, self.snapshot.checkpoint())?)
     }
 
-    /// What stands for a term that is no pack.
+    /// Expands a term that is not a pack.
     fn part(&mut self, term: &Term) -> Result<Expr<PlanPart>, PlanFault<E>> {
         if let Term::Uri(uri) = term
             && let Target::Search(query) = uri.local()?
@@ -302,12 +302,12 @@ impl<'p, 'v, E> Planner<'p, 'v, E> {
         };
         match term.atom() {
             Some(atom) => self.one(atom, cut),
-            // A pack in a pack does not get here; it would be nothing.
+            // Nested packs are refused earlier; this one selects nothing.
             None => Ok(Expr { node: Node::Union(Vec::new()), span: 0..0 }),
         }
     }
 
-    /// What a search finds, in byte order of the documents.
+    /// Returns the results of a search, in byte order of the documents.
     fn found(&mut self, query: &str) -> Result<Vec<Found>, PlanFault<E>> {
         if let Some(searched) = self.searched.get(query) {
             return Ok(by_id(&searched.found));

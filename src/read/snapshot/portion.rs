@@ -1,9 +1,9 @@
-//! A text as it is put out: a document's, a section's or a pack's, between two lines that say what
-//! it is and where it ends (`spec/resolve.md`, section 3).
+//! A text in output: a document, a section or a pack, between two lines that name it and mark its
+//! end (`spec/resolve.md`, section 3).
 //!
-//! A text may hold such lines itself, and may want to end early or to look like another document.
-//! The line that ends it repeats the mark of its block, which follows from the chain hashes of all
-//! texts that were asked for. These hashes cover the texts, so no text can hold the mark.
+//! A text may contain such lines itself, to end early or to look like another document. The line
+//! that ends it repeats the mark of its block, which follows from the chain hashes of all requested
+//! texts. These hashes cover the texts, so no text can contain the mark.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -18,26 +18,26 @@ use crate::text::uri::{Target, Uri};
 use crate::values::model::digest::{Digest, Sink};
 use crate::values::model::visible::shown;
 
-/// The text of a document, of one of its sections, or of a pack's instructions.
+/// Text of a document, of one of its sections, or of a pack's instructions.
 #[derive(Clone, Copy, Debug)]
 pub struct Portion<'r> {
-    /// The document, or the governance file.
+    /// Document or governance file.
     pub served: &'r Served,
-    /// The section, unless it is the whole.
+    /// Section; `None` for the whole.
     pub section: Option<&'r Section>,
-    /// Where the text is instructions for agents: which.
+    /// Instructions for agents, if the text is one.
     pub instructions: Option<&'r Instructions>,
 }
 
-/// What ends the texts of a block: 24 hexadecimal digits.
+/// Mark that ends the texts of a block: 24 hexadecimal digits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mark(String);
 
 impl Mark {
-    /// The domain of the hash.
+    /// Domain of the hash.
     const DOMAIN: &'static [u8] = b"contextnest:context:v1\n";
 
-    /// The mark of a block with texts of these versions, whether or not they fit into it.
+    /// Returns the mark of a block with texts of these versions, even if some do not fit.
     pub(super) fn of<'d>(chain_hashes: impl IntoIterator<Item = &'d Digest>) -> Self {
         let hash = Digest::of_written(|out| {
             out.put(Self::DOMAIN);
@@ -56,17 +56,17 @@ impl fmt::Display for Mark {
     }
 }
 
-/// What the texts of one block have in common.
+/// Common data of the texts of one block.
 #[derive(Clone, Debug)]
 pub(super) struct Frame {
     pub(super) mark: Mark,
     pub(super) tokenizer: Tokenizer,
-    /// The largest number that a text of the block can have.
+    /// Largest number that a text of the block can have.
     pub(super) last: usize,
 }
 
 impl Resolution {
-    /// What is put out, in order: documents, and the sections of those that are narrowed.
+    /// Returns the output texts in order: documents, and the sections of narrowed ones.
     pub fn portions(&self) -> Vec<Portion<'_>> {
         let mut portions = Vec::with_capacity(self.documents.len());
         for served in &self.documents {
@@ -84,18 +84,17 @@ impl Resolution {
 }
 
 impl<'r> Portion<'r> {
-    /// All of a document or governance file.
+    /// Makes a portion of a whole document or governance file.
     pub fn whole(served: &'r Served) -> Self {
         Self { served, section: None, instructions: None }
     }
 
-    /// The text, byte for byte but for comments, which are left out; of a document without its
-    /// frontmatter.
+    /// Returns the literal text without comments; for a document, also without its frontmatter.
     pub fn text(&self) -> Cow<'r, str> {
         self.shown().0
     }
 
-    /// The text, and how many comments are left out of it.
+    /// Returns the text, and the number of comments that are left out.
     pub fn shown(&self) -> (Cow<'r, str>, usize) {
         let range = match (self.section, self.instructions) {
             (_, Some(instructions)) => return instructions.shown(),
@@ -105,13 +104,13 @@ impl<'r> Portion<'r> {
         self.served.shown(range)
     }
 
-    /// Whether both are of one document.
+    /// Returns true if both belong to one document.
     pub fn is_beside(&self, other: &Self) -> bool {
         self.served.id == other.served.id
     }
 
-    /// The URI of exactly this text, or of its document where the anchor is too long for one; none
-    /// for the few ids that a URI cannot name.
+    /// Returns the URI of exactly this text, or of its document if the anchor is too long. Returns
+    /// `None` for the few ids that URIs cannot name.
     pub fn uri(&self) -> Option<Uri> {
         let uri = self.served.uri()?.clone();
         Some(match self.section {
@@ -120,7 +119,7 @@ impl<'r> Portion<'r> {
         })
     }
 
-    /// What it is called where it is named: its URI, or its id and section.
+    /// Returns the name of the text: its URI, or its id and section.
     pub(super) fn name(&self) -> String {
         match (self.uri(), self.section) {
             (Some(uri), _) => uri.to_string(),
@@ -129,7 +128,7 @@ impl<'r> Portion<'r> {
         }
     }
 
-    /// The text between two lines, with a mark of its own: outside of a block.
+    /// Returns the text between two lines, with its own mark, outside of a block.
     pub fn alone(&self) -> String {
         let hash = &self.served.entry.chain_hash;
         let mark = Mark::of([hash]);
@@ -137,22 +136,22 @@ impl<'r> Portion<'r> {
         self.between(&begin, &mark)
     }
 
-    /// The text between its two lines, as the n-th document of a block.
+    /// Returns the text between its two lines, as document `n` of a block.
     pub(super) fn to_markdown(self, mark: &Mark, n: usize) -> String {
         self.between(&|line| line.word("n", n), mark)
     }
 
-    /// The line of the document in the table of hashes.
+    /// Returns the line of the document in the table of hashes.
     pub(super) fn row(&self, n: usize) -> String {
         format!("{n} {}\n", self.served.entry.chain_hash.hex())
     }
 
-    /// How many tokens it takes between its two lines.
+    /// Counts the tokens of the text between its two lines.
     pub(super) fn tokens(&self, frame: &Frame) -> u64 {
         frame.tokenizer.count(&self.to_markdown(&frame.mark, frame.last))
     }
 
-    /// How many tokens its line in the table of hashes takes.
+    /// Counts the tokens of its line in the table of hashes.
     pub(super) fn row_tokens(&self, frame: &Frame) -> u64 {
         frame.tokenizer.count(&self.row(frame.last))
     }
@@ -163,7 +162,7 @@ impl<'r> Portion<'r> {
         if let Some(pack) = self.instructions.and_then(Instructions::pack) {
             begin = begin.text("pack", pack);
         }
-        // A governance file has no title.
+        // A governance file does not have a title.
         if self.served.id.is_document() {
             begin = begin.text("title", self.served.title());
         }
@@ -185,15 +184,16 @@ impl<'r> Portion<'r> {
         if escaped > 0 {
             begin = begin.word("escaped", escaped);
         }
-        // What ends a text stands in a line of its own.
+        // The end of a text is on a line of its own.
         let line_end = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };
         let end = format!("<!-- ctx:end {mark} -->\n");
         [&begin.end(), text.as_ref(), line_end, &end].concat()
     }
 }
 
-/// A staged content, or what was made of two, between two lines that say what it is and where it ends.
-/// The hashes are those of the lines, which cover the contents, so that no content can hold the mark.
+/// Returns a staged content, or a text made of two, between two lines that name it and mark its
+/// end. The hashes are those of the lines, which cover the contents, so no content can contain
+/// the mark.
 pub(crate) fn staged_block(
     (name, facts): (&str, &[(&str, &str)]),
     hashes: &[&Digest],
@@ -203,7 +203,7 @@ pub(crate) fn staged_block(
     block(Line::new("staged").word("uri", name), facts, &mark, text)
 }
 
-/// A draft or a submission for who wrote it, between two such lines.
+/// Returns a draft or submission for its author, between two such lines.
 #[cfg(feature = "mcp")]
 pub(crate) fn own_block((id, facts): (&str, &[(&str, &str)]), hash: &Digest, text: &str) -> String {
     block(Line::new("draft").text("id", id), facts, &Mark::of([hash]), text)
@@ -218,7 +218,7 @@ fn block(line: Line, facts: &[(&str, &str)], mark: &Mark, text: &str) -> String 
     [&begin.word("mark", mark).end(), text.as_ref(), line_end, &end].concat()
 }
 
-/// A line that is no document's: a comment in Markdown, with values that cannot leave it.
+/// A line outside of all documents: a comment in Markdown, with values that cannot leave it.
 pub(super) struct Line(String);
 
 impl Line {
@@ -226,21 +226,21 @@ impl Line {
         Self(format!("<!-- ctx:{kind}"))
     }
 
-    /// A value that is made of harmless characters.
+    /// Appends a value of harmless characters.
     pub(super) fn word(mut self, key: &str, value: impl fmt::Display) -> Self {
         self.0.push_str(&format!(" {key}={value}"));
         self
     }
 
-    /// A value that may be anything.
+    /// Appends an escaped value.
     pub(super) fn text(self, key: &str, value: &str) -> Self {
         let value: Cow<'_, str> = value.replace('\\', "\\\\").replace('"', "\\\"").into();
         let value = value.replace('<', "\\u{3c}").replace('>', "\\u{3e}");
         self.word(key, format_args!("\"{}\"", shown(&value)))
     }
 
-    /// What a text is called: its URI, which has no blank and no `>`, or its id; and the section that
-    /// no URI names.
+    /// Appends the name of a text: its URI, which never contains a blank or `>`, or its id. If the
+    /// URI does not name the section, appends that, too.
     pub(super) fn name(self, portion: &Portion<'_>) -> Self {
         let (line, is_named) = match portion.uri() {
             Some(uri) => {

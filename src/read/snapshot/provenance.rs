@@ -1,5 +1,5 @@
-//! Who answers for a text: who wrote and who approved it, who decides about the document, and when
-//! the approval is due again (`spec/resolve.md`, RES-29).
+//! Responsibility for a text: its maker and approvers, the steward who decides about the document,
+//! and the time when the approval is due again (`spec/resolve.md`, RES-29).
 
 use super::{Served, Snapshot, Withheld};
 use crate::files::vault::config::Config;
@@ -14,46 +14,48 @@ use crate::values::model::id::DocumentId;
 use crate::values::model::tag::Tag;
 use crate::values::model::timestamp::Timestamp;
 
-/// The milliseconds of a day.
+/// Number of milliseconds of a day.
 const DAY: u64 = 86_400_000;
 
-/// Who answers for a text, besides the entry of its version.
+/// Responsibility for a text, in addition to the entry of its version.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Provenance {
-    /// Who submitted and who approved the version; none where no review published it.
+    /// Review of the version; `None` if no review published it.
     pub(crate) reviewed: Option<Reviewed>,
-    /// Who decides about the document; none where the checkpoint leaves the vault ungoverned.
+    /// Steward who decides about the document; `None` if the checkpoint leaves the
+    /// vault ungoverned.
     pub(crate) steward: Option<Deciding>,
-    /// When the approval is due again.
+    /// Time when the approval is due again.
     pub(crate) review_due: Option<Timestamp>,
 }
 
-/// What the configuration of a checkpoint says about every document.
+/// Settings of a checkpoint's configuration for every document.
 #[derive(Debug)]
 pub(crate) struct Settings {
-    /// How documents are read.
+    /// Markup of documents.
     pub(crate) markup: Markup,
-    /// The stewards of a governed vault.
+    /// Stewards of a governed vault.
     stewards: Option<Stewards>,
 }
 
 impl Settings {
-    /// Those of a checkpoint whose configuration this is.
+    /// Returns the settings of a checkpoint with this configuration.
     pub(super) fn of(snapshot: &Snapshot<'_>, config: &Result<Option<&Config>, Withheld>) -> Self {
         let Ok(config) = config else { return Self { markup: Markup::Unknown, stewards: None } };
         let stewards = || stewards::read(&snapshot.stewards_in_force()?).stewards;
         Self::read(*config, stewards)
     }
 
-    /// Those of a checkpoint with this configuration, none if it holds none, and with these stewards,
-    /// which are asked for only where they count.
+    /// Returns the settings of a checkpoint with this configuration, if any, and these stewards,
+    /// which are only read if the vault is governed.
     pub(crate) fn read(config: Option<&Config>, found: impl FnOnce() -> Option<Stewards>) -> Self {
         let markup = config.map(Markup::of).unwrap_or_default();
         let stewards = config.filter(|config| config.is_governed()).and_then(|_| found());
         Self { markup, stewards }
     }
 
-    /// Who decides about an artifact with these tags, and when its approval is due again.
+    /// Returns the steward who decides about an artifact with these tags, and the time when its
+    /// approval is due again.
     pub(crate) fn answering(
         &self,
         id: &DocumentId,
@@ -68,7 +70,7 @@ impl Settings {
 }
 
 impl Provenance {
-    /// That of a version, which is to be served.
+    /// Returns the provenance of a version.
     pub(super) fn of(
         files: &Files,
         settings: &Settings,
@@ -84,37 +86,37 @@ impl Provenance {
     }
 }
 
-/// The instant so many days later; none after the last that a timestamp can name.
+/// Returns the time `days` later; `None` if a timestamp cannot represent it.
 fn due(approved_at: Timestamp, days: u64) -> Option<Timestamp> {
     let later = i64::try_from(days.checked_mul(DAY)?).ok()?;
     let later = approved_at.millis().checked_add(later)?;
-    // What has no spelling is clamped.
+    // A time without a spelling is clamped.
     Some(Timestamp::from_millis(later)).filter(|due| due.millis() == later)
 }
 
 impl Served {
-    /// Who wrote the text: who submitted the version, or who recorded it without a review.
+    /// Returns the principal who submitted the version, or who recorded it without a review.
     pub fn edited_by(&self) -> &str {
         written(&self.entry, self.provenance.reviewed.as_ref()).0
     }
 
-    /// When.
+    /// Returns the time when the text was submitted or recorded.
     pub fn edited_at(&self) -> Timestamp {
         written(&self.entry, self.provenance.reviewed.as_ref()).1
     }
 
-    /// Who approved it, in order; none where no review published it.
+    /// Returns the approvers, in order; empty if no review published the version.
     pub fn approved_by(&self) -> &[String] {
         self.provenance.reviewed.as_ref().map_or(&[], |reviewed| &reviewed.approved_by)
     }
 
-    /// When.
+    /// Returns the time of the last approval; `None` if no review published the version.
     pub fn approved_at(&self) -> Option<Timestamp> {
         self.provenance.reviewed.as_ref().map(|reviewed| reviewed.approved_at)
     }
 }
 
-/// Who wrote the text of a version, and when.
+/// Returns the maker and time of the text of a version.
 pub(crate) fn written<'e>(
     entry: &'e Entry,
     reviewed: Option<&'e Reviewed>,
@@ -130,7 +132,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_approval_is_due_after_days_unless_no_timestamp_can_say_it() {
+    fn review_is_due_after_days_within_the_range_of_timestamps() {
         let at = |text: &str| text.parse::<Timestamp>().unwrap();
         let due = |from: &str, days| due(at(from), days).map(|due| due.to_string());
         assert_eq!(

@@ -1,8 +1,8 @@
-//! The parts of a version's text that a line of the access log can say were handed out (AUDIT-7).
+//! Parts of a version's text that a line of the access log can record as handed out (AUDIT-7).
 //!
-//! An answer hands out all of a text, its body, what of that stands before the first section, one
-//! section, or, as `blame` does, lines; each with its comments or without them. A line that says
-//! anything else was not written by `ctx`, whatever its hashes are.
+//! An answer hands out a whole text, its body, the part of the body before the first section, one
+//! section, or, as `blame` does, lines; each with or without comments. A line with any other range
+//! was not written by `ctx`, even if its hashes are valid.
 
 use std::cell::OnceCell;
 use std::collections::HashMap;
@@ -16,44 +16,46 @@ use crate::text::document::sections::Section;
 use crate::text::uri::{MAX_URI_BYTES, encode};
 use crate::values::model::id::DocumentId;
 
-/// The command whose answers are lines.
+/// Command whose answers are lines.
 const BLAME: &str = "blame";
 
-/// Why a line cannot say what it says of a text.
+/// Reason why a line cannot be valid for a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum RangeFault {
     /// The text is shorter, or a character is cut.
-    #[error("the version has no such bytes")]
+    #[error("a byte range exceeds the text of the version")]
     Outside,
-    /// Its URI names a section that the text does not have.
-    #[error("the version has no section of this anchor")]
+    /// The URI names a section that the text does not have.
+    #[error("the version does not have a section with this anchor")]
     NoSection,
-    /// Its URI names another section.
-    #[error("its bytes are not those of the section that its URI names")]
+    /// The URI names another section.
+    #[error("its bytes do not match the section that its URI names")]
     OtherSection,
-    /// Its URI names no section, and no answer hands out these bytes so.
-    #[error("its URI names no section, and its bytes are neither the whole text nor its body")]
+    /// The URI does not name a section, and no answer hands out these bytes under it.
+    #[error(
+        "its URI does not name a section, and its bytes are neither the whole text nor its body"
+    )]
     NoPart,
 }
 
-/// The parts of a version's text. The text itself is given with each question.
+/// Parts of a version's text. The text itself is passed with each question.
 #[derive(Debug)]
 pub(crate) struct Ranges {
     markup: Markup,
-    /// Where the body begins.
+    /// Offset of the body.
     body: usize,
-    /// Where the body begins of a text that is instructions for agents.
+    /// Offset of the body in instructions for agents.
     instructions: usize,
     comments: Comments,
     sections: OnceCell<Sections>,
 }
 
-/// The sections of a text. A log may ask for one very often.
+/// Sections of a text. A log may ask for one very often.
 #[derive(Debug)]
 struct Sections {
-    /// In their order.
+    /// Ranges of the sections, in order.
     ranges: Vec<SectionRange>,
-    /// The place of each by its anchor, as URIs spell it.
+    /// Index of each section by its anchor, as URIs spell it.
     by_anchor: HashMap<String, usize>,
 }
 
@@ -62,7 +64,8 @@ impl Sections {
         self.by_anchor.get(anchor).map(|n| &self.ranges[*n])
     }
 
-    /// Whether a range is one of them that has no URI, where the document has this one.
+    /// Returns true if a range is a section that no URI names. `uri` is the URI of the document, if
+    /// it has one.
     fn have_unnamed(&self, range: &Range<usize>, uri: Option<&str>) -> bool {
         let n = self.ranges.partition_point(|section| section.range.start < range.start);
         let is_unnamed = |section: &SectionRange| {
@@ -72,7 +75,7 @@ impl Sections {
     }
 }
 
-/// A section: all of it, where its first subsection begins, and how long its anchor is in a URI.
+/// A section: its range, the start of its first subsection, and the length of its anchor in a URI.
 #[derive(Debug)]
 struct SectionRange {
     range: Range<usize>,
@@ -87,7 +90,7 @@ impl SectionRange {
 }
 
 impl Ranges {
-    /// The parts of a text of an artifact, where documents are read so.
+    /// Returns the parts of a text of an artifact, in the markup of documents.
     pub(crate) fn of(id: &DocumentId, text: &str, of_documents: Markup) -> Self {
         let begin = || Document::parse(text).map_or(0, |read| read.parts.body);
         let instructions = if id.is_markdown() { begin() } else { 0 };
@@ -97,10 +100,11 @@ impl Ranges {
         Self { markup, body, instructions, comments, sections: OnceCell::new() }
     }
 
-    /// The bytes of `whole`, the text of the version, that a line of a command says were handed out.
+    /// Returns the bytes of `whole`, the text of the version, that a line of a command records as
+    /// handed out.
     ///
     /// # Errors
-    /// No answer of this command hands out these bytes under this name.
+    /// Fails if no answer of this command hands out these bytes under this name.
     pub(crate) fn said(
         &self,
         whole: &str,
@@ -130,9 +134,8 @@ impl Ranges {
         if is_allowed { Ok(range) } else { Err(RangeFault::NoPart) }
     }
 
-    /// Whether a range is one that a line names without an anchor. A section that no URI names, because
-    /// none names the document or the anchor is too long, and one whose anchor is empty, have none
-    /// either.
+    /// Returns true if a line can name a range without an anchor. The anchor of a section is
+    /// omitted if it is empty, too long for a URI, or the document cannot have a URI.
     fn is_part(&self, whole: &str, text: &Text, range: &Range<usize>) -> bool {
         let begins = range.start == self.body || range.start == self.instructions;
         if begins && range.end == whole.len() {
@@ -145,7 +148,8 @@ impl Ranges {
             || sections.named("").is_some_and(|section| section.is(range))
     }
 
-    /// Whether pieces are what is handed out of a range: all of it, or what its comments leave.
+    /// Returns true if pieces are what is handed out of a range: all of it, or what its
+    /// comments leave.
     pub(crate) fn are(&self, pieces: &[[u64; 2]], range: &Range<usize>) -> bool {
         let Some(pieces) = joined(pieces) else { return false };
         let is_all = match pieces.as_slice() {
@@ -153,8 +157,8 @@ impl Ranges {
             [one] => one == range,
             _ => false,
         };
-        // A text has no more pieces than comments and one: what a few pieces say is compared with as
-        // little work.
+        // A text has at most one piece more than comments, so checking a few pieces takes little
+        // work.
         is_all
             || self.comments.count(range) <= pieces.len() + 1
                 && self.comments.kept(range.clone()).0 == pieces
@@ -176,13 +180,13 @@ impl Ranges {
     }
 }
 
-/// Whether a range begins and ends with lines.
+/// Returns true if a range begins and ends with lines.
 fn are_lines(whole: &str, range: &Range<usize>) -> bool {
     let is_border = |at| at == 0 || at == whole.len() || whole.as_bytes()[at - 1] == b'\n';
     is_border(range.start) && is_border(range.end)
 }
 
-/// Pieces in order, none empty, and neighbours as one; none where they are out of order.
+/// Joins adjacent pieces and drops empty ones; `None` if they are out of order.
 fn joined(pieces: &[[u64; 2]]) -> Option<Vec<Range<usize>>> {
     let mut out: Vec<Range<usize>> = Vec::new();
     let mut at = 0;
@@ -222,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_names_a_section_the_body_or_the_whole_text() {
+    fn line_range_is_a_section_the_body_or_the_whole_text() {
         let id: DocumentId = "nodes/a".parse().unwrap();
         let ranges = Ranges::of(&id, WHOLE, Markup::Obsidian);
         let (a, b, c, end) = (at("# A"), at("## B"), at("# C"), WHOLE.len());
@@ -239,7 +243,7 @@ mod tests {
             ("#a", Some(a..b)),
             ("#b", Some(b..c)),
             ("#c", Some(c..end)),
-            // No URI can name it.
+            // URIs cannot name it.
             ("", Some(b..c)),
         ] {
             assert_eq!(said("read", uri, range.clone()), None, "{uri} {range:?}");

@@ -1,7 +1,7 @@
-//! The order in which a search found the parts of an answer (`spec/resolve.md`, section 3).
+//! Ranks of the parts of an answer that a search found (`spec/resolve.md`, section 3).
 //!
-//! A rank orders an answer and decides what a budget takes first. It never decides what the answer
-//! is: that is the selector's.
+//! A rank orders an answer, and decides what a budget includes first. It never decides what the
+//! answer contains: that is the selector's task.
 
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
@@ -12,24 +12,24 @@ use super::{Resolution, Served};
 use crate::text::document::sections::Section;
 use crate::values::model::id::DocumentId;
 
-/// What searches found of the documents of an answer.
+/// Search results for the documents of an answer.
 #[derive(Debug, Default)]
 pub struct Ranking(BTreeMap<DocumentId, Ranked>);
 
-/// What searches found of one document.
+/// Search results for one document.
 #[derive(Debug)]
 struct Ranked {
-    /// The best rank; 0 is the best of all.
+    /// Best rank; 0 is the best of all.
     best: usize,
-    /// Ranks, with the bytes of the text that were found.
+    /// Ranks, with the byte ranges that were found.
     places: Vec<(usize, Range<usize>)>,
-    /// Each section without its subsections and the text before the first one: those that were
-    /// found by their rank, then the others in the order of the text.
+    /// Each section without its subsections, and the text before the first one: found ones by rank,
+    /// then the others in the order of the text.
     sections: Vec<Section>,
 }
 
 impl Ranking {
-    /// The rank of a text; none where no search found it.
+    /// Returns the rank of a text; `None` if no search found it.
     pub(super) fn of(&self, portion: &Portion<'_>) -> Option<usize> {
         let ranked = self.0.get(&portion.served.id)?;
         let Some(section) = portion.section else { return Some(ranked.best) };
@@ -39,8 +39,8 @@ impl Ranking {
         ranks.map(|(rank, _)| *rank).min()
     }
 
-    /// What can take the place of a text that a search found, the best first: the sections inside
-    /// it.
+    /// Returns the sections that can replace a text that a search found, best first: those
+    /// inside it.
     pub(super) fn sections_of<'r>(&'r self, portion: &Portion<'r>) -> Vec<Portion<'r>> {
         let Some(ranked) = self.0.get(&portion.served.id) else { return Vec::new() };
         let served = portion.served;
@@ -55,7 +55,7 @@ impl Ranking {
 }
 
 impl Resolution {
-    /// Puts the documents that a search found before the others, the best first.
+    /// Moves the documents that a search found before the others, best first.
     pub(super) fn rank(&mut self, found: &[Found]) {
         let mut cuts: HashMap<&DocumentId, Vec<(usize, &Cut)>> = HashMap::new();
         for (rank, Found { id, cut }) in found.iter().enumerate() {

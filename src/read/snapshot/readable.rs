@@ -1,7 +1,9 @@
-//! What a principal may read in a governed vault with `reads: stewards` (`spec/review.md`, REV-21).
+//! Read limits of a principal in a governed vault with `reads: stewards`
+//! (`spec/review.md`, REV-21).
 //!
-//! A [`Viewer`] decides it; [`Snapshot`] applies it to what the checkpoint records, before anything is looked up, ranked or
-//! counted: to everything that asks a snapshot, a document that may not be read is not there.
+//! A [`Viewer`] decides what may be read. [`Snapshot`] applies it to the state of the checkpoint
+//! before anything is looked up, ranked or counted. So a document that may not be read does not
+//! exist for any user of a snapshot.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::OnceLock;
@@ -16,15 +18,15 @@ use crate::record::checkpoint::state::PublishedSet;
 use crate::text::document::obsidian::Markup;
 use crate::values::model::id::DocumentId;
 
-/// Who reads a checkpoint, and which part of it this principal may read.
+/// Reader of a checkpoint, and the part of it that they may read.
 #[derive(Debug)]
 pub(super) struct Limits {
     pub(super) viewer: Viewer,
-    /// What may be read and what not, once all of the checkpoint was asked for.
+    /// Readable and hidden artifacts, after all of the checkpoint was needed.
     parts: OnceLock<Parts>,
 }
 
-/// What of a checkpoint may be read, and what may not.
+/// Readable and hidden parts of a checkpoint.
 #[derive(Debug)]
 struct Parts {
     readable: Map<'static>,
@@ -32,14 +34,13 @@ struct Parts {
 }
 
 impl<'v> Snapshot<'v> {
-    /// The same without what a reader may not read. With an index the texts are judged when they are asked
-    /// for.
+    /// Limits the snapshot to what a reader may read. With an index, texts are judged on demand.
     ///
     /// # Errors
-    /// As [`Snapshot::state`].
+    /// Fails like [`Snapshot::state`].
     pub(super) fn limited(self, viewer: Option<Viewer>) -> Result<Self, LogError> {
         let Some(viewer) = viewer else { return Ok(self) };
-        // These are read from governance files, whoever reads.
+        // These come from governance files, for every reader.
         self.settings();
         self.names.get_or_init(|| self.authorities().ok());
         let limited = Self { limits: Some(Limits { viewer, parts: OnceLock::new() }), ..self };
@@ -49,10 +50,10 @@ impl<'v> Snapshot<'v> {
         Ok(limited)
     }
 
-    /// What the checkpoint records and the reader may read.
+    /// Returns the maps that the reader may read.
     ///
     /// # Errors
-    /// As [`Snapshot::state`].
+    /// Fails like [`Snapshot::state`].
     pub(super) fn readable(&self) -> Result<&Map<'v>, LogError> {
         match &self.limits {
             Some(limits) => Ok(&self.parts(limits)?.readable),
@@ -82,10 +83,10 @@ impl<'v> Snapshot<'v> {
         Ok(limits.parts.get_or_init(|| Parts { readable, hidden }))
     }
 
-    /// What the checkpoint records of one artifact, if the reader may read it.
+    /// Returns the record of one artifact, if the reader may read it.
     ///
     /// # Errors
-    /// As [`Snapshot::state`].
+    /// Fails like [`Snapshot::state`].
     pub(super) fn recorded(&self, id: &DocumentId) -> Result<Option<Recorded>, LogError> {
         match &self.limits {
             Some(limits) if limits.parts.get().is_none() && self.map.index().is_some() => {
@@ -96,12 +97,13 @@ impl<'v> Snapshot<'v> {
         }
     }
 
-    /// Whether a reader may read what the checkpoint holds of an artifact.
+    /// Returns true if a reader may read an artifact of the checkpoint.
     fn judged(&self, viewer: &Viewer, id: &DocumentId) -> bool {
         viewer.by_id(id).unwrap_or_else(|| self.may_by_tags(viewer, id))
     }
 
-    /// Whether a document may be read whose tags decide that. One whose tags are not known may not.
+    /// Returns true if a reader may read a document by its tags. Documents with unknown tags may
+    /// not be read.
     fn may_by_tags(&self, viewer: &Viewer, id: &DocumentId) -> bool {
         let markup = self.markup();
         if markup == Markup::Unknown {
@@ -114,34 +116,35 @@ impl<'v> Snapshot<'v> {
         matches!(self.found(id, true, serve), Some(Ok(served)) if viewer.may(id, &served.fields.tags))
     }
 
-    /// The governance files whose damage hides everything from this reader. Every answer names them:
-    /// the reader has no role because the roles are unknown.
+    /// Returns the governance files whose damage hides everything from this reader. Every answer
+    /// names them, because the role of the reader is unknown without them.
     pub(crate) fn lost_rules(&self) -> Vec<Withheld> {
         let lost = self.limits.iter().flat_map(|limits| &limits.viewer.lost);
         lost.map(|lost| Withheld::of_rules(self.vault, lost)).collect()
     }
 
-    /// Refuses a question whose answer the damage of one of these files empties.
+    /// Refuses a question if damage of one of these files makes its answer empty.
     ///
     /// # Errors
-    /// The first of the files.
+    /// Returns the first of these files.
     pub(crate) fn check_rules(&self) -> Result<(), Withheld> {
         self.lost_rules().into_iter().next().map_or(Ok(()), Err)
     }
 
-    /// Whether some documents may not be read.
+    /// Returns true if the vault limits what this reader may read.
     pub(crate) fn is_limited(&self) -> bool {
         self.limits.is_some()
     }
 
-    /// Returns true unless the reader may read everything that the log names, as far as that is known.
+    /// Returns true unless the reader may read everything that the log names, as far as that
+    /// is known.
     pub(crate) fn hides_anything(&self) -> bool {
         let Some(limits) = &self.limits else { return false };
         let is_everywhere = limits.viewer.may(&DocumentId::config(), &[]);
         !is_everywhere || self.parts(limits).map_or(true, |parts| !parts.hidden.is_empty())
     }
 
-    /// What the reader may be told; none where that is everything that the log names.
+    /// Returns the ids that the reader may learn; `None` if these are all that the log names.
     pub(crate) fn told(&self) -> Result<Option<Nameable>, LogError> {
         let Some(limits) = &self.limits else { return Ok(None) };
         if !self.hides_anything() {
@@ -153,17 +156,17 @@ impl<'v> Snapshot<'v> {
         Ok(Some(Nameable::new(limits.viewer.clone(), held)))
     }
 
-    /// How many documents of the checkpoint may not be read.
+    /// Counts the documents of the checkpoint that may not be read.
     ///
     /// # Errors
-    /// As [`Snapshot::state`].
+    /// Fails like [`Snapshot::state`].
     pub(crate) fn unreadable_count(&self) -> Result<usize, LogError> {
         let Some(limits) = &self.limits else { return Ok(0) };
         Ok(self.parts(limits)?.hidden.iter().filter(|id| id.is_document()).count())
     }
 
-    /// Whether the reader may be told that there is an artifact of this id. One that the checkpoint
-    /// does not hold is judged by its id alone.
+    /// Returns true if the reader may learn that an artifact with this id exists. An artifact
+    /// outside of the checkpoint is judged by its id alone.
     pub(crate) fn may_name(&self, id: &DocumentId) -> bool {
         let Some(limits) = &self.limits else { return true };
         match self.map.recorded(self, id) {
@@ -173,8 +176,8 @@ impl<'v> Snapshot<'v> {
         }
     }
 
-    /// Whether the reader may read this text of an artifact, a version that may be unpublished. Of an
-    /// artifact that the checkpoint holds, that must be readable, too, if `is_step`.
+    /// Returns true if the reader may read this text of an artifact, which may be unpublished. If
+    /// `is_step`, the version of the artifact in the checkpoint must be readable, too.
     pub(crate) fn may_read(&self, id: &DocumentId, text: &str, is_step: bool) -> bool {
         let Some(limits) = &self.limits else { return true };
         let is_hidden = || match self.map.recorded(self, id) {
@@ -187,7 +190,7 @@ impl<'v> Snapshot<'v> {
 }
 
 impl Map<'static> {
-    /// What of a checkpoint may be read.
+    /// Makes the maps of the readable artifacts of a checkpoint.
     fn of_recorded(
         recorded: impl Iterator<Item = (DocumentId, Recorded)>,
         bound: std::collections::BTreeMap<DocumentId, crate::record::checkpoint::state::Mark>,

@@ -1,27 +1,27 @@
 //! Passages that repeat another one (`spec/resolve.md`, section 3).
 //!
-//! A copy of a passage takes room that another text could have. A passage repeats another one only
-//! if it adds no word to it: one word more may reverse what a sentence says.
+//! A copy of a passage takes the room of another text. A passage repeats another one only if it
+//! adds no word to it, because one more word may reverse the meaning of a sentence.
 
 use super::context::Reason;
 use super::portion::Portion;
 
-/// The passages that were taken, as their words.
+/// Included passages, as their names and words.
 #[derive(Debug, Default)]
 pub(super) struct Passages(Vec<(String, String)>);
 
-/// So many passages are compared with.
+/// Maximum number of passages for comparison.
 const MAX_PASSAGES: usize = 128;
 
 impl Passages {
-    /// Takes in a passage.
+    /// Adds a passage.
     pub(super) fn add(&mut self, portion: &Portion<'_>) {
         if self.0.len() < MAX_PASSAGES {
             self.0.push((portion.name(), words(&portion.text())));
         }
     }
 
-    /// The passage that this one repeats, as a reason to leave it out.
+    /// Returns the passage that this one repeats, as a reason to leave it out.
     pub(super) fn repeats(&self, portion: &Portion<'_>) -> Option<Reason> {
         if self.0.is_empty() {
             return None;
@@ -35,10 +35,10 @@ impl Passages {
     }
 }
 
-/// What stands before, after and between words.
+/// Text before, after and between words.
 const BREAK: &str = " ";
 
-/// The words of a text in lower case, without those of a heading in its first line.
+/// Returns the words of a text in lower case, without those of a heading in its first line.
 fn words(text: &str) -> String {
     let text = match text.split_once('\n') {
         Some((first, rest)) if first.starts_with('#') => rest,
@@ -53,7 +53,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_passage_repeats_one_that_has_all_its_words_in_their_order() {
+    fn passage_repeats_one_with_all_its_words_in_order() {
         let repeats = |passage: &str, taken: &str| words(taken).contains(&words(passage));
         let taken = "## Fees\n\nLate fees are *waived* within 30 days.\n";
         assert!(repeats("# Copied\nlate fees are waived,\nwithin 30 days", taken));

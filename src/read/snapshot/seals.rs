@@ -1,4 +1,4 @@
-//! Which checkpoint sealed each version of an artifact first, from the index or from the log.
+//! First seal of each version of an artifact, from the index or from the log.
 
 use std::collections::{HashMap, HashSet};
 
@@ -12,15 +12,15 @@ use crate::values::model::id::DocumentId;
 use crate::values::model::number::{CheckpointNumber, Version};
 use crate::values::model::timestamp::Timestamp;
 
-/// The first checkpoint that seals each version of an artifact; for a retirement, the one that
-/// removes the artifact.
+/// First checkpoint that seals each version of an artifact; for a retirement, the one that removes
+/// the artifact.
 pub(crate) type Seals = HashMap<Version, CheckpointNumber>;
 
 impl CheckpointSource {
-    /// The first checkpoint that seals each version of an artifact.
+    /// Returns the first checkpoint that seals each version of an artifact.
     ///
     /// # Errors
-    /// There is no usable index, and the log cannot be relied on.
+    /// Fails if the index is missing or unusable, and the log is unreliable.
     pub(crate) fn seals(
         &self,
         vault: &Vault,
@@ -33,11 +33,11 @@ impl CheckpointSource {
         }
     }
 
-    /// Returns what checkpoints seal of an artifact and its history lacks, each with the checkpoint
-    /// that seals it first: a version, or `None` for a retirement. A verifier reports the same.
+    /// Returns the versions that checkpoints seal and a history lacks, each with the first
+    /// checkpoint that seals it. A retirement is `None`. A verifier reports the same.
     ///
     /// # Errors
-    /// The log cannot be relied on.
+    /// Fails if the log is unreliable.
     pub(crate) fn lacking(
         &self,
         vault: &Vault,
@@ -70,7 +70,7 @@ fn lacking(record: &Record, history: &History) -> Vec<(CheckpointNumber, Option<
     lacking
 }
 
-/// The same from the log alone.
+/// Returns the first seals from the log alone.
 pub(crate) fn of_log(chronicle: &Chronicle<'_>, id: &DocumentId, history: &History) -> Seals {
     of_record(&chronicle.record(id), history)
 }

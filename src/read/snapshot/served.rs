@@ -1,5 +1,5 @@
-//! A text that the chain vouches for, and what of it is put out: all of it but comments, where the
-//! layout of its checkpoint has such (`spec/document.md`, section 7).
+//! A text that the chain vouches for, and its served part: all of it except comments, if the layout
+//! of its checkpoint has comments (`spec/document.md`, section 7).
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -18,42 +18,42 @@ use crate::values::model::number::{CheckpointNumber, Version};
 /// A version that the chain vouches for.
 #[derive(Clone, Debug)]
 pub struct Served {
-    /// The document.
+    /// Id of the document or governance file.
     pub id: DocumentId,
-    /// The checkpoint it was resolved at.
+    /// Checkpoint at which it was resolved.
     pub checkpoint: CheckpointNumber,
-    /// Its record.
+    /// Entry of the version.
     pub entry: Entry,
-    /// Its text in normal form, frontmatter included.
+    /// Text in normal form, including the frontmatter.
     pub text: String,
-    /// The fields of that text; among the tags are those of its body, where the checkpoint's layout
-    /// has such.
+    /// Fields of the text. The tags include those of the body, if the checkpoint's layout has
+    /// such tags.
     pub fields: Frontmatter,
-    /// Who answers for the text, besides its record.
+    /// Responsibility for the text, in addition to its entry.
     pub(crate) provenance: Provenance,
-    /// Its other names, where the checkpoint's layout has such.
+    /// Aliases, if the checkpoint's layout has aliases.
     pub(crate) aliases: Vec<String>,
-    /// What of the text is served.
+    /// Served part of the text.
     pub(super) visible: Visible,
-    /// The version whose full text it was rebuilt from, if all that follows is in the history, which
-    /// ends with this version; what is served depends on no other files.
+    /// Version of the keyframe that it was rebuilt from, if all later versions are inside the
+    /// history, which ends with this version. Then the served text does not depend on other files.
     pub(crate) keyframe: Option<Version>,
     pub(super) uri: Option<Uri>,
     pub(super) body: usize,
 }
 
-/// What of a text is served.
+/// Served part of a text.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Visible {
-    /// The comments, as bytes of the text.
+    /// Comments, as byte ranges of the text.
     pub(super) comments: Comments,
-    /// The text with white space in their place, where there are any.
+    /// Text with white space in place of comments; `None` without comments.
     blanked: Option<String>,
 }
 
 impl Visible {
-    /// How the text of an artifact is read where documents are read so. The text that goes to every
-    /// agent has comments as documents have; other governance files have none.
+    /// Returns the markup of an artifact, given that of documents. Texts for every agent have
+    /// comments like documents; other governance files do not.
     pub(super) fn markup(id: &DocumentId, of_documents: Markup) -> Markup {
         match id.is_markdown() {
             true => of_documents,
@@ -61,14 +61,15 @@ impl Visible {
         }
     }
 
-    /// What is served of a text whose body begins at `body`.
+    /// Returns the served part of a text whose body begins at `body`.
     pub(super) fn of(text: &str, body: usize, markup: Markup) -> Self {
         let comments = markup.comments(&text[body..]).shifted(body);
         let blanked = (!comments.ranges.is_empty()).then(|| comments.blanked(text).into_owned());
         Self { comments, blanked }
     }
 
-    /// The sections of the text whose body begins at `body`, as bytes of the text. A comment has none.
+    /// Returns the sections of a text whose body begins at `body`, as byte ranges of the text.
+    /// Comments do not contain sections.
     pub(super) fn sections(&self, text: &str, body: usize) -> Vec<Section> {
         let whole = |mut section: Section| {
             section.range = section.range.start + body..section.range.end + body;
@@ -83,46 +84,47 @@ impl Visible {
 }
 
 impl Served {
-    /// The text after the frontmatter, comments included.
+    /// Returns the text after the frontmatter, including comments.
     pub fn body(&self) -> &str {
         &self.text[self.body..]
     }
 
-    /// A part of the text as it is served: without comments; and how many of them there were.
+    /// Returns the served form of a part of the text, without comments, and the number of comments.
     pub fn shown(&self, range: Range<usize>) -> (Cow<'_, str>, usize) {
         self.visible.comments.left_out(&self.text, range)
     }
 
-    /// The pieces that [`Served::shown`] puts together.
+    /// Returns the pieces that [`Served::shown`] joins.
     pub(crate) fn shown_pieces(&self, range: Range<usize>) -> Vec<Range<usize>> {
         self.visible.comments.kept(range).0
     }
 
-    /// The bytes of the body in [`Served::text`].
+    /// Returns the byte range of the body in [`Served::text`].
     pub fn body_range(&self) -> Range<usize> {
         self.body..self.text.len()
     }
 
-    /// The text with white space in the place of comments: byte for byte as long.
+    /// Returns the text with white space in place of comments; it has the same length.
     pub(crate) fn visible(&self) -> &str {
         self.visible.blanked.as_deref().unwrap_or(&self.text)
     }
 
-    /// The sections of the text, as bytes of [`Served::text`]. A comment has none.
+    /// Returns the sections of the text, as byte ranges of [`Served::text`]. Comments do not
+    /// contain sections.
     pub fn sections(&self) -> Vec<Section> {
         self.visible.sections(&self.text, self.body)
     }
 
-    /// What stands before the first of all sections.
+    /// Returns the part before the first section.
     pub(super) fn beginning(&self, all: &[Section]) -> Section {
         let end = all.first().map_or(self.text.len(), |first| first.range.start);
         Section::beginning(self.body..end)
     }
 
-    /// The section that an anchor names, as bytes of [`Served::text`].
+    /// Returns the section that an anchor names, as a byte range of [`Served::text`].
     ///
     /// # Errors
-    /// There is none of this name.
+    /// Fails if no section has this anchor.
     pub fn section(&self, anchor: &str) -> Result<Section, UnknownAnchor> {
         let all = self.sections();
         match sections::place_of(&all, anchor) {
@@ -134,7 +136,7 @@ impl Served {
         }
     }
 
-    /// What it refers to.
+    /// Returns the links of the document.
     pub fn links(&self) -> Links {
         let again = match &self.fields.root {
             None if self.body > 0 => Document::parse(&self.text).ok(),
@@ -144,8 +146,8 @@ impl Served {
         links::read(&self.id, &self.text, fields, self.body)
     }
 
-    /// Drops the tree of the frontmatter, which takes more memory than the text. Of a document in
-    /// an answer only its links are read from it, for which it is made again; of a source, more.
+    /// Drops the tree of the frontmatter, which takes more memory than the text. Only the links of
+    /// a document in an answer need it, and parse it again; a source needs more of it.
     pub(super) fn without_tree(mut self) -> Self {
         if self.fields.node_type != NodeType::Source {
             self.fields.root = None;
@@ -153,12 +155,12 @@ impl Served {
         self
     }
 
-    /// The title, or the id where a governance file has none.
+    /// Returns the title, or the id if a governance file has none.
     pub fn title(&self) -> &str {
         self.fields.title.as_deref().unwrap_or_else(|| self.id.as_str())
     }
 
-    /// The URI that names exactly this text; none for the few ids that a URI cannot name.
+    /// Returns the URI of exactly this text; `None` for the few ids that URIs cannot name.
     pub fn uri(&self) -> Option<&Uri> {
         self.uri.as_ref()
     }

@@ -1,7 +1,8 @@
-//! A selector answered by the index: posting lists first, then the documents of the answer alone.
+//! Answers a selector from the index: posting lists first, then only the documents of the answer.
 //!
-//! The index only proposes. Each document is reconstructed and verified as ever, and its own fields
-//! must fit the selector; one that does not is proof of a damaged index, not an answer.
+//! The index only proposes. Each document is rebuilt and verified as usual, and its own fields must
+//! match the selector. A document that does not match proves that the index is damaged; it is not
+//! an answer.
 
 use std::cell::RefCell;
 
@@ -14,11 +15,11 @@ use crate::read::index::{At, Damaged};
 use crate::text::selector::matches::matches;
 use crate::text::selector::{Atom, Expr, StatusFilter, Universe};
 
-/// The documents of a snapshot as rows of the index.
+/// Documents of a snapshot as rows of the index.
 pub(super) struct Posted<'s, 'v> {
     snapshot: &'s Snapshot<'v>,
     at: At<'v>,
-    /// Rows without known fields that were asked for theirs.
+    /// Rows with unknown fields that a question needed.
     looked_at: RefCell<RoaringBitmap>,
 }
 
@@ -27,13 +28,14 @@ impl<'s, 'v> Posted<'s, 'v> {
         Self { snapshot, at, looked_at: RefCell::default() }
     }
 
-    /// The universe of the versions that hold alone: each set has its size at the checkpoint.
+    /// Returns a universe of only the versions that the checkpoint contains, so that each set has
+    /// its size at the checkpoint.
     pub(super) fn holding(&self) -> Holding<'_, 's, 'v> {
         Holding(self)
     }
 
-    /// The documents of an answer to an expression that was evaluated here: verified, and with
-    /// those named that had to be looked at and may not be served.
+    /// Returns the verified documents of an answer to an expression that was evaluated here, and
+    /// the withheld documents that had to be read.
     pub(super) fn answer(&self, expr: &Expr, found: &RoaringBitmap) -> Result<Resolution, Damaged> {
         let found = self.at.holding(found.clone())?;
         let unknown = self.at.holding(self.looked_at.take())? - &found;
@@ -47,7 +49,7 @@ impl<'s, 'v> Posted<'s, 'v> {
         }
         for read in self.read(&unknown)? {
             match read {
-                // It was mended: its fields are to be indexed.
+                // It was repaired, so its fields must be indexed.
                 Ok(_) => return Err(Damaged),
                 Err(withheld) => resolution.withheld.push(withheld),
             }
@@ -78,7 +80,7 @@ impl<'s, 'v> Posted<'s, 'v> {
     }
 }
 
-/// Versions that hold at the checkpoint.
+/// Versions that the checkpoint contains.
 pub(super) struct Holding<'p, 's, 'v>(&'p Posted<'s, 'v>);
 
 impl Universe for Holding<'_, '_, '_> {
@@ -93,10 +95,10 @@ impl Universe for Holding<'_, '_, '_> {
     }
 }
 
-/// From this many documents on, threads pay for their start.
+/// Number of documents from which on threads are worthwhile.
 const WORTH_THREADS: usize = 8;
 
-/// Whether the fields of a verified text are in the set that an expression names.
+/// Returns true if the fields of a verified text match an expression.
 fn fits(expr: &Expr, served: &Served) -> bool {
     expr.holds(&|atom| matches(atom, &served.id, || Some(&served.fields)))
 }

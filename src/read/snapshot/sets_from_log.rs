@@ -1,7 +1,7 @@
-//! Documents as the sets that a selector is evaluated over.
+//! Documents as the sets that a selector is evaluated over, from the log.
 //!
-//! What only needs ids is answered from the checkpoint's map; the text of a document is
-//! reconstructed when an atom first asks for its fields, in parallel, and kept for the result.
+//! Questions about ids are answered from the maps of the checkpoint. The text of a document is
+//! rebuilt when an atom first needs its fields, in parallel, and kept for the result.
 
 use std::borrow::Cow;
 use std::convert::Infallible;
@@ -16,24 +16,24 @@ use crate::text::selector::matches::matches;
 use crate::text::selector::{Atom, Universe};
 use crate::values::model::id::DocumentId;
 
-/// The published documents of a snapshot, read as far as they were asked for.
+/// Published documents of a snapshot, read on demand.
 pub(super) struct Sets<'s, 'v> {
     snapshot: &'s Snapshot<'v>,
     ids: Vec<&'s DocumentId>,
-    /// Boxed, because most stay empty where a selector names ids only.
+    /// Boxed, because most stay empty if a selector only names ids.
     cells: Vec<OnceLock<Box<Result<Served, Withheld>>>>,
 }
 
 impl<'s, 'v> Sets<'s, 'v> {
     pub(super) fn new(snapshot: &'s Snapshot<'v>) -> Result<Self, LogError> {
         let ids: Vec<&DocumentId> = snapshot.documents()?.collect();
-        // No thread of those that read documents waits for another one to decide this.
+        // Decided here, so that no reading thread waits for another one to decide it.
         snapshot.markup();
         let cells = ids.iter().map(|_| OnceLock::new()).collect();
         Ok(Self { snapshot, ids, cells })
     }
 
-    /// Every document.
+    /// Returns every document.
     pub(super) fn everything<'a>(&self) -> Cow<'a, RoaringBitmap> {
         let end = u32::try_from(self.ids.len()).unwrap_or(u32::MAX);
         Cow::Owned((0..end).collect())
@@ -53,7 +53,7 @@ impl<'s, 'v> Sets<'s, 'v> {
         });
     }
 
-    /// The documents found, and whatever was looked at on the way and may not be served.
+    /// Returns the documents that were found, and the withheld documents that were read on the way.
     pub(super) fn into_resolution(self, found: &RoaringBitmap) -> Resolution {
         self.load(found.iter());
         let mut resolution = Resolution::default();

@@ -1,4 +1,4 @@
-//! How the size of a text is counted in tokens (`spec/resolve.md`, section 3).
+//! Counting of tokens of a text (`spec/resolve.md`, section 3).
 
 use crate::values::codes::serialize_as_words;
 use std::fmt;
@@ -7,7 +7,8 @@ use std::str::FromStr;
 /// A way to count tokens.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Tokenizer {
-    /// A token for every four bytes, rounded up: no model's tokens, and near to those of most.
+    /// One token for every four bytes, rounded up. No model has these tokens, but the number is
+    /// near to that of most.
     #[default]
     Bytes,
     /// The vocabulary `cl100k_base` of OpenAI.
@@ -19,16 +20,16 @@ pub enum Tokenizer {
 serialize_as_words!(Tokenizer);
 
 impl Tokenizer {
-    /// Each, with its name.
+    /// Every tokenizer, with its name.
     pub const ALL: [(Self, &'static str); 3] =
         [(Self::Bytes, "bytes/4"), (Self::Cl100k, "cl100k_base"), (Self::O200k, "o200k_base")];
 
-    /// Its name.
+    /// Returns the name.
     pub fn as_str(self) -> &'static str {
         Self::ALL.iter().find(|(one, _)| *one == self).map_or("bytes/4", |(_, name)| name)
     }
 
-    /// How many tokens a text is.
+    /// Counts the tokens of a text.
     pub fn count(self, text: &str) -> u64 {
         let count = match self {
             Self::Bytes => None,
@@ -44,9 +45,9 @@ impl fmt::Display for Tokenizer {
     }
 }
 
-/// A name that no tokenizer has.
+/// Error for a name that no tokenizer has.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is not a tokenizer that ctx knows")]
+#[error("`{0}` is not a known tokenizer")]
 pub struct UnknownTokenizer(String);
 
 impl FromStr for Tokenizer {
@@ -68,7 +69,7 @@ mod tests {
         assert_eq!(count(""), [0, 0, 0]);
         assert_eq!(count("hello world"), [3, 2, 2]);
         assert_eq!(count("Vendor risk threshold: EUR 10,000"), [9, 9, 9]);
-        // Special tokens of a vocabulary are text like any other.
+        // Special tokens of a vocabulary are ordinary text.
         assert_eq!(count("<|endoftext|>"), [4, 7, 7]);
         for (one, name) in Tokenizer::ALL {
             assert_eq!(name.parse(), Ok(one));

@@ -1,4 +1,4 @@
-//! What the access log says of a text that is handed out.
+//! Records of the access log for texts that are handed out.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -15,23 +15,22 @@ use crate::values::model::digest::Digest;
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::CheckpointNumber;
 
-/// What is known of a version that a text is of.
+/// Facts about the version of a text.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Origin<'o> {
-    /// The document.
     pub(crate) id: &'o DocumentId,
-    /// The checkpoint that was answered.
+    /// Checkpoint that was answered.
     pub(crate) checkpoint: Option<CheckpointNumber>,
-    /// The version's record.
+    /// Entry of the version.
     pub(crate) entry: &'o Entry,
-    /// Its field `author`.
+    /// Field `author` of the version.
     pub(crate) author: Option<&'o str>,
-    /// Who submitted and who approved it.
+    /// Review of the version.
     pub(crate) reviewed: Option<&'o Reviewed>,
 }
 
 impl Origin<'_> {
-    /// What is recorded of `text`, which was made of the version.
+    /// Returns the record of `text`, which was made from the version.
     pub(crate) fn text(&self, text: &str) -> Text {
         let nameable = self.checkpoint.filter(|_| Uri::can_name(self.id));
         let uri = nameable.map(|number| Uri::pinned(self.id.clone(), number).to_string());
@@ -59,22 +58,22 @@ impl Origin<'_> {
 }
 
 impl Served {
-    /// The version that it is.
+    /// Returns the origin of the text.
     pub(crate) fn origin(&self) -> Origin<'_> {
         let author = self.fields.author.as_deref();
         let (checkpoint, reviewed) = (Some(self.checkpoint), self.provenance.reviewed.as_ref());
         Origin { id: &self.id, checkpoint, entry: &self.entry, author, reviewed }
     }
 
-    /// What is recorded of `text`, which was made of it.
+    /// Returns the record of `text`, which was made from this text.
     pub(crate) fn recorded(&self, text: &str) -> Text {
         let Provenance { steward, review_due, .. } = &self.provenance;
         let review_due = review_due.map(|due| due.to_string());
         Text { steward: steward.clone(), review_due, ..self.origin().text(text) }
     }
 
-    /// Some of its lines, counted from 0, that are handed out one by one, with what is recorded of
-    /// them; `with_comments`, where comments are not left out.
+    /// Returns the record of a range of lines, counted from 0, that are handed out one by one. With
+    /// `with_comments`, comments are included.
     pub(crate) fn lines(&self, lines: Range<usize>, with_comments: bool) -> Traced<()> {
         let before = |n| self.text.split_inclusive('\n').take(n).map(str::len).sum();
         let range = before(lines.start)..before(lines.end);
@@ -86,7 +85,7 @@ impl Served {
         Traced::new((), vec![Text { range: Some(as_bytes(&range)), ..recorded }])
     }
 
-    /// All of it, or a section, handed out as it is sealed, with what is recorded of that.
+    /// Returns the whole text or a section, as sealed, with its record.
     pub(crate) fn sealed(&self, section: Option<&Section>) -> Traced<&str> {
         let range = section.map_or(0..self.text.len(), |section| section.range.clone());
         let text = &self.text[range.clone()];
@@ -97,7 +96,7 @@ impl Served {
 }
 
 impl Portion<'_> {
-    /// What is recorded of it when it is handed out.
+    /// Returns the record of the text.
     pub(crate) fn recorded(&self) -> Text {
         let range = match (self.section, self.instructions) {
             (_, Some(instructions)) => instructions.range(),
@@ -110,12 +109,12 @@ impl Portion<'_> {
         Text { range: range.as_ref().map(as_bytes), part, ..recorded }
     }
 
-    /// The text without lines around it.
+    /// Returns the text without lines around it.
     pub(crate) fn handed_out(&self) -> Traced<String> {
         Traced::new(self.text().into_owned(), vec![self.recorded()])
     }
 
-    /// The text between two lines, with a mark of its own: outside of a block.
+    /// Returns the text between two lines, with its own mark, outside of a block.
     pub(crate) fn handed_out_alone(&self) -> Traced<String> {
         Traced::new(self.alone(), vec![self.recorded()])
     }

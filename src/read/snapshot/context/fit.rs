@@ -1,4 +1,4 @@
-//! Which texts of an answer a budget has room for (`spec/resolve.md`, section 3).
+//! Selects the texts of an answer that fit into a budget (`spec/resolve.md`, section 3).
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -11,18 +11,18 @@ use crate::read::snapshot::portion::{Frame, Portion};
 use crate::read::snapshot::repeated::Passages;
 use crate::values::model::id::DocumentId;
 
-/// What becomes of a text.
+/// Decision about a text.
 #[derive(Debug)]
 pub(super) struct Choice<'r> {
-    /// What the text takes, with its line in the table of hashes.
+    /// Number of tokens of the text, with its line in the table of hashes.
     pub(super) tokens: u64,
-    /// Why it is left out, unless it is taken.
+    /// Reason why it is left out; `None` if it is included.
     pub(super) left_out: Option<Reason>,
-    /// The section that is taken in its place.
+    /// Section that is included instead.
     pub(super) instead: Option<Portion<'r>>,
 }
 
-/// Chooses what fits into so many tokens.
+/// Selects the texts that fit into `left` tokens.
 pub(super) fn choose<'r>(
     texts: &[Portion<'r>],
     ranking: &'r Ranking,
@@ -66,7 +66,7 @@ pub(super) fn choose<'r>(
     costs.into_iter().zip(reasons).zip(instead).map(choice).collect()
 }
 
-/// What a text takes, and its document's line in the table.
+/// Tokens of a text, and of its document's line in the table.
 #[derive(Clone, Copy)]
 struct Cost {
     text: u64,
@@ -79,17 +79,17 @@ impl Cost {
     }
 }
 
-/// What is taken so far.
+/// State of the selection.
 struct Filling<'p> {
     left: u64,
-    /// The documents with a line in the table.
+    /// Documents with a line in the table.
     begun: BTreeSet<&'p DocumentId>,
-    /// The documents that are left out, or a part of them.
+    /// Documents that are left out completely or in part.
     missing: BTreeSet<&'p DocumentId>,
 }
 
 impl<'p> Filling<'p> {
-    /// Takes a text, or says why not.
+    /// Includes a text; returns the reason if it does not fit.
     fn take(&mut self, id: &'p DocumentId, cost: Cost) -> Option<Reason> {
         let row = if self.begun.contains(id) { 0 } else { cost.row };
         match self.left.checked_sub(cost.text + row) {
@@ -103,8 +103,8 @@ impl<'p> Filling<'p> {
     }
 }
 
-/// The order in which texts are taken: instructions, what a search found by its rank, the others in
-/// their order. Sources keep their order among themselves.
+/// Returns the order in which texts are selected: instructions, texts found by a search by rank,
+/// then the others in their order. Sources keep their relative order.
 fn order(texts: &[Portion<'_>], ranking: &Ranking) -> Vec<usize> {
     let mut order: Vec<usize> = (0..texts.len()).collect();
     order.sort_by_key(|n| {
@@ -121,10 +121,10 @@ fn is_source(portion: &Portion<'_>) -> bool {
     portion.served.fields.source.is_some()
 }
 
-/// Leaves out the sources that stand before one that they depend on and that is left out, and those
-/// that depend on them. There are such sources only on a cycle. The answer is that of rounds over
-/// all texts, in their order, until a round changes nothing; but only texts that a round would
-/// leave out are visited.
+/// Leaves out sources that come before a left-out source on which they depend, and those that
+/// depend on them. Such sources exist only on a cycle. The result is that of rounds over all
+/// texts, in order, until a round changes nothing, but only texts that a round would leave out
+/// are visited.
 fn leave_out_dependents<'p>(
     portions: &'p [Portion<'_>],
     needs: &[BTreeSet<DocumentId>],
@@ -135,7 +135,7 @@ fn leave_out_dependents<'p>(
     for (n, needs) in needs.iter().enumerate().filter(|(n, _)| reasons[*n].is_none()) {
         needs.iter().for_each(|id| dependents.entry(id).or_default().push(n));
     }
-    // Round and place of each text that is to be visited.
+    // Round and position of each text to visit.
     let mut open: BTreeSet<(usize, usize)> = BTreeSet::new();
     for id in &missing {
         open.extend(dependents.remove(id).into_iter().flatten().map(|n| (0, n)));
@@ -152,7 +152,7 @@ fn leave_out_dependents<'p>(
     }
 }
 
-/// What a source depends on, other than itself.
+/// Returns the dependencies of a source, without itself.
 pub(super) fn needs(portion: &Portion<'_>) -> BTreeSet<DocumentId> {
     let Portion { served, .. } = portion;
     let mut needs = match served.fields.source {

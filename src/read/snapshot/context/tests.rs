@@ -1,4 +1,4 @@
-//! Blocks that keep their budget and read back, whatever their texts hold.
+//! Blocks keep their budget and can be parsed again, for any texts.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,7 +14,7 @@ use crate::text::document::{Document, hidden};
 use crate::text::uri::Uri;
 use crate::values::model::number::Version;
 
-/// A document as a test describes it.
+/// A document of a test.
 #[derive(Clone, Debug)]
 struct Made {
     body: Vec<Piece>,
@@ -24,11 +24,11 @@ struct Made {
     is_narrowed: bool,
 }
 
-/// A piece of a body.
+/// A part of a body.
 #[derive(Clone, Debug)]
 enum Piece {
     Text(String),
-    /// The whole block of an earlier document, with the right hash.
+    /// The whole block of an earlier document, with the correct hash.
     Block(usize),
     /// The line that ends an earlier document.
     End(usize),
@@ -124,7 +124,7 @@ fn resolution(made: &[Made]) -> Resolution {
     resolution
 }
 
-/// The first documents, as instructions instead.
+/// Converts the first documents to instructions.
 fn instructions(resolution: &mut Resolution, first: usize) -> Vec<Instructions> {
     let first = first.min(resolution.documents.len());
     let files = resolution.documents.drain(..first).enumerate();
@@ -147,7 +147,7 @@ fn question() -> Question {
     }
 }
 
-/// The words of a line, by their keys, as a careful reader understands them.
+/// Parses the words of a line by their keys, as a careful reader does.
 fn words(line: &str) -> (String, BTreeMap<String, String>) {
     let rest = line.strip_prefix("<!-- ctx:").unwrap().strip_suffix(" -->\n").unwrap();
     assert!(!rest.contains(['<', '>', '\n', '\r', '\u{1b}', '\u{202e}', '\u{2028}']), "{line:?}");
@@ -173,7 +173,7 @@ fn words(line: &str) -> (String, BTreeMap<String, String>) {
     (kind.to_owned(), found)
 }
 
-/// What a reader takes from a block: the keys of each text's first line, and the text.
+/// Parses a block: the keys of each text's first line, and the text.
 type Texts = Vec<(BTreeMap<String, String>, String)>;
 
 fn read_back(block: &str) -> (BTreeMap<String, String>, Texts, Vec<String>) {
@@ -237,7 +237,7 @@ fn budgets() -> impl Strategy<Value = Option<u64>> {
 
 proptest! {
     #[test]
-    fn a_block_keeps_its_budget_and_reads_back(
+    fn context_block_keeps_its_budget_and_can_be_parsed(
         made in prop::collection::vec(made(), 0..7),
         first in 0..3_usize,
         found in prop::collection::vec(0..7_usize, 0..5),
@@ -281,7 +281,7 @@ proptest! {
     }
 
     #[test]
-    fn what_is_taken_is_the_answer_in_its_order_and_closed_under_dependencies(
+    fn context_keeps_the_order_of_the_answer_and_all_dependencies(
         made in prop::collection::vec(made(), 0..7),
         budget in budgets(),
     ) {
@@ -322,7 +322,7 @@ fn source(body: &str, depends_on: &[usize]) -> Made {
     Made { depends_on: Some(depends_on.to_vec()), ..plain(body) }
 }
 
-/// The ids that are taken, and those that are not, with a letter for the reason.
+/// Returns the ids that are included, and those that are not, with a letter for the reason.
 fn shown_text(resolution: &Resolution, budget: u64) -> String {
     let context = Context::new(question(), resolution, within(Some(budget)));
     let taken = context.portions.iter().map(|p| p.served.id.as_str()[6..].to_owned());
@@ -333,7 +333,7 @@ fn shown_text(resolution: &Resolution, budget: u64) -> String {
     taken.chain(out).collect::<Vec<_>>().join(" ")
 }
 
-/// The budget, of three digits, into which exactly these fit.
+/// Returns the budget, of three digits, that exactly these documents fit into.
 fn exact(resolution: &Resolution, fitting: &[usize]) -> u64 {
     let context = Context::new(question(), resolution, within(None));
     let head = Context::new(question(), resolution, within(Some(999))).head_tokens();
@@ -342,7 +342,7 @@ fn exact(resolution: &Resolution, fitting: &[usize]) -> u64 {
 }
 
 #[test]
-fn a_smaller_text_takes_the_room_that_a_larger_one_leaves() {
+fn context_includes_a_smaller_text_after_a_larger_one_does_not_fit() {
     let long = "long ".repeat(200);
     let resolution = resolution(&[plain("a\n"), plain(&long), plain("c\n")]);
     assert_eq!(shown_text(&resolution, exact(&resolution, &[0, 2])), "d0 d2 b:d1");
@@ -352,7 +352,7 @@ fn a_smaller_text_takes_the_room_that_a_larger_one_leaves() {
 }
 
 #[test]
-fn a_source_goes_with_what_it_depends_on() {
+fn context_leaves_out_a_source_without_its_dependencies() {
     let long = "long ".repeat(200);
     let chain = resolution(&[source(&long, &[]), source("b\n", &[0]), source("c\n", &[1, 9])]);
     assert_eq!(shown_text(&chain, exact(&chain, &[1, 2])), "b:d0 d:d1 d:d2");
