@@ -159,7 +159,7 @@ fn what_the_source_does_not_say_is_refused() {
     assert_snapshot!(named(&place, &all.join("\n")), @"
     2 error[usage]: a hydration needs a named session | hint: name the session of the agent: a command takes `--session` or CTX_SESSION, a call of a tool `contextnest/session` in `_meta`
     2 error: the following required arguments were not provided: |   --tools <NAME,...> |  | Usage: ctx source record --tools <NAME,...> --session <ID> --server <NAME> <ID> |  | For more information, try '--help'. | hint: for example `ctx source record sources/vendor-tickets --session s-42 --tools jira_search --server jira < result.json`
-    2 error[usage]: `sources/users` declares the server `jira`, and none is given | hint: name the server that the source declares
+    2 error[usage]: `sources/users` declares the server `jira`, but none is given | hint: name the server that the source declares
     2 error[usage]: `sources/users` declares the server `jira`, not `hr` | hint: name the server that the source declares
     2 error[usage]: `sources/users` does not declare the tool `delete` | hint: its tools are search, get
     2 error: invalid value '' for '--tools <NAME,...>': expected names of tools with one comma between them, none empty |  | For more information, try '--help'.

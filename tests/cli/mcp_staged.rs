@@ -113,7 +113,7 @@ fn a_result_is_refused_that_does_not_fit_its_source_or_names_no_session() {
     let said: String = all.into_iter().map(refused).collect();
     insta::assert_snapshot!(said, @r#"
     error[usage]: `sources/prices` declares the server `shop`, not `other` | hint: name the server that the source declares
-    error[usage]: `sources/prices` declares the server `shop`, and none is given | hint: name the server that the source declares
+    error[usage]: `sources/prices` declares the server `shop`, but none is given | hint: name the server that the source declares
     error[usage]: `sources/prices` does not declare the tool `drop_all` | hint: its tools are list_prices
     error[usage]: the value of `tools` is invalid: it names no tool
     error[usage]: the value of `tools` is invalid: one name is empty

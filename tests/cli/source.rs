@@ -258,7 +258,7 @@ fn a_check_finds_what_is_wrong_live_and_published() {
       hint: declare it under `servers` in .context/config.yaml, and publish that
     error[server-unknown]: sources/tickets (published):4: the sealed configuration does not declare the server `jira`
       hint: declare it under `servers` in .context/config.yaml, and publish that
-    error[dependency-retired]: sources/tickets (published):4: it depends on `sources/users`, and it was retired
+    error[dependency-retired]: sources/tickets (published):4: it depends on `sources/users`, but it was retired
       hint: publish that source, or remove it from `source.depends_on`
     4 live sources and 2 published ones checked: 5 errors, 1 warning
     -- stderr

@@ -1,4 +1,4 @@
-//! What a published source says is to be called (SRC-5).
+//! The calls that a published source describes (SRC-5).
 
 use std::collections::BTreeSet;
 
@@ -7,22 +7,22 @@ use crate::read::snapshot::Served;
 use crate::text::document::frontmatter::SourceBlock;
 use crate::values::model::id::DocumentId;
 
-/// A published source: its version, and what is to be called.
+/// A published source: its version, and its calls.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SourceCall<'s> {
-    /// The document.
+    /// The verified document.
     pub(crate) served: &'s Served,
-    /// Its `source` block.
+    /// Field `source` of the document.
     pub(crate) block: &'s SourceBlock,
 }
 
 impl<'s> SourceCall<'s> {
-    /// What a document says; none for one that is no source.
+    /// Returns the call of a document; `None` if it is not a source.
     pub(crate) fn of(served: &'s Served) -> Option<Self> {
         Some(Self { served, block: served.fields.source.as_ref()? })
     }
 
-    /// The sources whose results it needs.
+    /// Returns the sources whose results it needs.
     pub(crate) fn needed(&self) -> BTreeSet<DocumentId> {
         needed(&self.served.id, &self.served.fields)
     }

@@ -1,4 +1,4 @@
-//! What is wrong with the sources that a checkpoint publishes (SRC-7).
+//! Problems of the sources that a checkpoint publishes (SRC-7).
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -11,7 +11,7 @@ use crate::text::document::links::{self, LinkKind};
 use crate::text::document::validate::{Problem, Severity};
 use crate::values::model::id::DocumentId;
 
-/// The problems of published sources, each with the id of its source, in their order.
+/// Returns the problems of published sources, each with the id of its source, in order.
 pub(crate) fn problems(
     vault: &Vault,
     snapshot: &Snapshot<'_>,
@@ -72,14 +72,14 @@ fn dependencies(vault: &Vault, snapshot: &Snapshot<'_>, served: &Served) -> Vec<
             code,
             severity: Severity::Error,
             line: Some(link.line),
-            message: format!("it depends on `{id}`, and {}", why.sentence()),
+            message: format!("it depends on `{id}`, but {}", why.sentence()),
             hint: "publish that source, or remove it from `source.depends_on`".into(),
         });
     }
     problems
 }
 
-/// Links by URI or path to published sources that are not among the dependencies.
+/// Reports links by URI or path to published sources that are not among the dependencies.
 fn unlisted(served: &Served, sources: &BTreeSet<&DocumentId>) -> Vec<Problem> {
     let needed = order::needed(&served.id, &served.fields);
     let links = served.links().links.into_iter().filter(|link| link.kind == LinkKind::Reference);

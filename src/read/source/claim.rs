@@ -1,4 +1,4 @@
-//! What a caller states that it called, compared with what the source says (SRC-8).
+//! Claims of a caller about its calls, compared with the source (SRC-8).
 
 use std::io;
 
@@ -7,16 +7,16 @@ use super::received::Received;
 use crate::record::audit::{Cached, Hydration, Line, Logs, TraceId};
 use crate::values::text_util::beginning;
 
-/// The most bytes of an error that are recorded.
+/// Maximum number of recorded bytes of an error.
 pub(crate) const MAX_ERROR: usize = 4096;
 
-/// The longest duration that is recorded: the largest number that a line of a log holds.
+/// Maximum recorded duration: the largest number that a line of a log can contain.
 pub(crate) const MAX_DURATION_MS: u64 = (1 << 53) - 1;
 
-/// The name of a tool.
+/// Parses the name of a tool.
 ///
 /// # Errors
-/// It is empty.
+/// Fails if it is empty.
 pub(crate) fn tool(text: &str) -> Result<String, &'static str> {
     match text.trim().is_empty() {
         true => Err("expected names of tools with one comma between them, none empty"),
@@ -24,10 +24,10 @@ pub(crate) fn tool(text: &str) -> Result<String, &'static str> {
     }
 }
 
-/// A type and a subtype, with parameters.
+/// Parses a type and a subtype, with parameters.
 ///
 /// # Errors
-/// The text is none.
+/// Fails if the text is not a media type.
 pub(crate) fn media_type(text: &str) -> Result<String, &'static str> {
     let form = "expected a media type such as `application/json`";
     let (kind, rest) = text.split_once('/').ok_or(form)?;
@@ -41,75 +41,74 @@ pub(crate) fn media_type(text: &str) -> Result<String, &'static str> {
     is_one.then(|| text.to_owned()).ok_or(form)
 }
 
-/// What a caller states.
+/// Claims of a caller.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Claim {
-    /// The server.
     pub(crate) server: Option<String>,
-    /// The tools, in the order of the calls.
+    /// Tools, in the order of the calls.
     pub(crate) tools: Vec<String>,
-    /// Whether the result came from a cache.
+    /// Origin of the result in a cache, if the caller states one.
     pub(crate) cache: Option<Cached>,
-    /// How long it took.
+    /// Duration of the calls in milliseconds.
     pub(crate) duration_ms: Option<u64>,
-    /// What went wrong.
+    /// Error of the call, if it failed.
     pub(crate) error: Option<String>,
-    /// What the result is.
+    /// Media type of the result.
     pub(crate) media_type: Option<String>,
-    /// The hydrations whose results were used.
+    /// Hydrations whose results were used.
     pub(crate) depends_on: Vec<TraceId>,
 }
 
-/// Why what a caller states is not recorded.
+/// Reason why a claim is not recorded.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ClaimError {
-    /// The source names another server.
+    /// The source declares another server.
     #[error("`{id}` declares the server `{declared}`, not `{claimed}`")]
     OtherServer {
-        /// The source.
+        /// Id of the source.
         id: String,
-        /// Its server.
+        /// Server of the source.
         declared: String,
-        /// The one that the caller states.
+        /// Server that the caller states.
         claimed: String,
     },
-    /// The source names a server, and the caller none.
-    #[error("`{id}` declares the server `{declared}`, and none is given")]
+    /// The source declares a server, but the caller states none.
+    #[error("`{id}` declares the server `{declared}`, but none is given")]
     ServerMissing {
-        /// The source.
+        /// Id of the source.
         id: String,
-        /// Its server.
+        /// Server of the source.
         declared: String,
     },
-    /// The source names no server.
-    #[error("`{id}` declares no server, and `{claimed}` is given")]
+    /// The source does not declare a server.
+    #[error("`{id}` does not declare a server, but `{claimed}` is given")]
     NoServer {
-        /// The source.
+        /// Id of the source.
         id: String,
-        /// The one that the caller states.
+        /// Server that the caller states.
         claimed: String,
     },
-    /// The source has no such tool.
+    /// The source does not declare the tool.
     #[error("`{id}` does not declare the tool `{tool}`")]
     Tool {
-        /// The source.
+        /// Id of the source.
         id: String,
-        /// The tool.
+        /// Name of the tool.
         tool: String,
-        /// Those that it declares.
+        /// Tools that the source declares.
         declared: Vec<String>,
     },
     /// No such hydration is recorded.
     #[error("no hydration `{0}` of this session is recorded in this vault")]
     UnknownTrace(TraceId),
-    /// A hydration of something that the source does not depend on.
+    /// The hydration is of something that the source does not depend on.
     #[error("`{trace}` is a hydration of `{found}`, which `{id}` does not depend on")]
     OtherSource {
-        /// The source.
+        /// Id of the source.
         id: String,
-        /// The hydration.
+        /// Trace of the hydration.
         trace: TraceId,
-        /// What it is of.
+        /// Source of the hydration.
         found: String,
     },
     /// The access logs cannot be read.
@@ -121,7 +120,7 @@ impl Claim {
     /// Compares server and tools with those of the source.
     ///
     /// # Errors
-    /// See [`ClaimError`].
+    /// Returns a [`ClaimError`] if they do not match.
     pub(crate) fn check(&self, call: &SourceCall<'_>) -> Result<(), ClaimError> {
         let id = || call.served.id.to_string();
         match (&call.block.server, &self.server) {
@@ -144,11 +143,10 @@ impl Claim {
         Ok(())
     }
 
-    /// Compares the results that were used with the hydrations in the logs that are of the caller's
-    /// session.
+    /// Compares the results that were used with the hydrations of the caller's session in the logs.
     ///
     /// # Errors
-    /// See [`ClaimError`].
+    /// Returns a [`ClaimError`] if they do not match.
     pub(crate) fn check_dependencies(
         &self,
         call: &SourceCall<'_>,
@@ -169,7 +167,7 @@ impl Claim {
         Ok(())
     }
 
-    /// What the log says of it, with what was received.
+    /// Returns the record for the access log, with what was received.
     pub(crate) fn recorded(self, call: &SourceCall<'_>, received: &Received) -> Hydration {
         let served = call.served;
         Hydration {

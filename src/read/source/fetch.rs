@@ -1,4 +1,4 @@
-//! What a program of the user is told, and what became of it (SRC-12).
+//! Messages to a program of the user that fetches a source (SRC-12).
 
 use serde::Serialize;
 
@@ -8,10 +8,10 @@ use crate::text::document::links;
 use crate::values::model::id::DocumentId;
 use crate::values::model::transport::Transport;
 
-/// The number of the protocol.
+/// Number of the protocol.
 const PROTOCOL: u32 = 1;
 
-/// What a program gets on its input, as JSON on one line.
+/// Input of a program, as JSON on one line.
 #[derive(Debug, Serialize)]
 struct Message<'m> {
     protocol: u32,
@@ -37,26 +37,26 @@ struct UsedResult<'m> {
     result_hash: &'m str,
 }
 
-/// Why no program can be asked for a source.
+/// Reason why no program can fetch a source.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum NotFetchable {
-    /// The agent has to call the tools.
+    /// The agent must call the tools itself.
     #[error("the transport of `{id}` is {transport}; programs are run for `cli` and `rest` only")]
     Transport {
-        /// The source.
+        /// Id of the source.
         id: DocumentId,
-        /// Its transport.
+        /// Transport of the source.
         transport: &'static str,
     },
-    /// There is nothing to configure a program for.
-    #[error("`{0}` names no server, and programs are configured by server")]
+    /// The source does not name a server, so no program can be configured for it.
+    #[error("`{0}` does not name a server, but programs are configured by server")]
     NoServer(DocumentId),
 }
 
-/// The server whose program fetches for a source.
+/// Returns the server whose program fetches a source.
 ///
 /// # Errors
-/// See [`NotFetchable`].
+/// Returns a [`NotFetchable`] if no program can.
 pub(crate) fn server<'s>(call: &SourceCall<'s>) -> Result<&'s str, NotFetchable> {
     let id = || call.served.id.clone();
     match call.block.transport {
@@ -69,10 +69,10 @@ pub(crate) fn server<'s>(call: &SourceCall<'s>) -> Result<&'s str, NotFetchable>
     call.block.server.as_deref().ok_or_else(|| NotFetchable::NoServer(id()))
 }
 
-/// The line that says what is to be called; `used` has the last result of each dependency.
+/// Returns the line with the calls; `used` contains the last result of each dependency.
 ///
 /// # Errors
-/// A text cannot be written as JSON, which all can.
+/// Fails if a text cannot be written as JSON, which never happens.
 pub(crate) fn message(
     call: &SourceCall<'_>,
     (vault, server, session): (&str, &str, &str),
@@ -102,7 +102,7 @@ pub(crate) fn message(
     Ok(line)
 }
 
-/// The sources that a source depends on, in the order of its frontmatter.
+/// Returns the dependencies of a source, in the order of its frontmatter.
 pub(crate) fn dependencies(call: &SourceCall<'_>) -> Vec<DocumentId> {
     let links = links::dependencies(&call.served.id, &call.served.fields).into_iter();
     let mut ids: Vec<DocumentId> = Vec::new();

@@ -1,4 +1,4 @@
-//! Whether a recorded result may be used again (SRC-10).
+//! Freshness of recorded results: when a result may be used again (SRC-10).
 
 use super::call::SourceCall;
 use crate::record::audit::{Hydration, Line};
@@ -8,30 +8,30 @@ use crate::values::model::timestamp::Timestamp;
 /// A hydration of a source in a session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct RecordedResult {
-    /// What names its line.
+    /// Name of its line.
     pub(crate) trace: String,
-    /// When it was recorded.
+    /// Time when it was recorded.
     pub(crate) at: Timestamp,
-    /// Until when its result is fresh; none without a time to live.
+    /// Time until which its result is fresh; `None` without a time to live.
     pub(crate) until: Option<Timestamp>,
-    /// What it says.
+    /// Recorded hydration.
     pub(crate) hydration: Hydration,
 }
 
 words! {
-    /// Why no recorded result of a source may be used again.
+    /// Reason why no recorded result of a source may be used again.
     pub(crate) enum Stale {
-        /// None is recorded.
+        /// No result is recorded.
         Unrecorded = "unrecorded",
-        /// The source names no time to live.
+        /// The source does not set a time to live.
         NoTtl = "no-ttl",
-        /// The last one failed.
+        /// The last call failed.
         Failed = "failed",
-        /// The last one is as another version of the source says.
+        /// The source was published again since the last result.
         OtherVersion = "other-version",
-        /// The last one is of a time after now.
+        /// The last result has a time in the future.
         Later = "later",
-        /// The time to live of the last one is over.
+        /// The time to live of the last result has expired.
         Expired = "expired",
         /// A reviewer discarded the staged result.
         Discarded = "discarded",
@@ -41,32 +41,32 @@ words! {
 }
 
 impl Stale {
-    /// What it means.
+    /// Returns the reason as a sentence.
     pub(crate) fn sentence(self) -> &'static str {
         match self {
             Self::Unrecorded => "no result of it is recorded in this session",
-            Self::NoTtl => "the source names no `cache_ttl`",
-            Self::Failed => "the last result is one of a call that failed",
+            Self::NoTtl => "the source does not set `cache_ttl`",
+            Self::Failed => "the last call failed",
             Self::OtherVersion => "the source was published again since the last result",
-            Self::Later => "the last result is of a time after now",
-            Self::Expired => "the time to live of the last result is over",
+            Self::Later => "the last result has a time in the future",
+            Self::Expired => "the time to live of the last result has expired",
             Self::Discarded => "the last result was staged and discarded, and is no longer kept",
             Self::Erased => "the last result was staged and erased, and is no longer kept",
         }
     }
 }
 
-/// The result that may be used again, or the last one with the reason why not.
+/// A result that may be used again, or the last one with the reason why not.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Freshness {
-    /// The hydration.
+    /// The hydration, if one is recorded.
     pub(crate) result: Option<RecordedResult>,
-    /// Why it may not be used.
+    /// Reason why it may not be used; `None` if it may.
     pub(crate) stale: Option<Stale>,
 }
 
 impl RecordedResult {
-    /// A line as a result of a source; none for a line of something else.
+    /// Parses a line as a result of a source; `None` for any other line.
     pub(crate) fn of(line: &Line, ttl: Option<u64>) -> Option<Self> {
         let at: Timestamp = line.at.parse().ok()?;
         let millis = ttl.map(|ttl| i64::try_from(ttl.saturating_mul(1000)).unwrap_or(i64::MAX));
@@ -88,7 +88,8 @@ impl RecordedResult {
     }
 }
 
-/// Which of the results of a session may be used again, in the order in which they were recorded.
+/// Returns the result of a session that may be used again, or the reason why none may. The results
+/// must be in the order of recording.
 pub(crate) fn freshness(
     call: &SourceCall<'_>,
     results: Vec<RecordedResult>,
@@ -97,7 +98,7 @@ pub(crate) fn freshness(
     let mut last: Option<Freshness> = None;
     for result in results {
         let stale = result.stale(call, now);
-        // A result that may be used counts before every one that may not.
+        // A result that may be used comes before every one that may not.
         let is_next = last.as_ref().is_none_or(|last| match (last.stale, stale) {
             (None, Some(_)) => false,
             (Some(_), None) => true,

@@ -1,10 +1,10 @@
-//! Source nodes: documents that say how an agent fetches live data (paper, section 10;
+//! Source nodes: documents that describe how an agent fetches live data (paper, section 10;
 //! `spec/source.md`). A vault describes the calls and never makes them.
 //!
-//! `call` is what a published source says is to be called, `order` in which
-//! sequence, `check` what is wrong with it, `received` what came back, and `claim` what a caller
-//! states of it, compared with the source. `fresh` says whether a result may be used again, and
-//! `fetch` what a program of the user is told.
+//! `call` reads the calls of a published source, `order` sorts sources, and `check` reports their
+//! problems. `received` reads a result, and `claim` compares the claims of a caller with the
+//! source. `fresh` decides if a result may be used again, and `fetch` writes the message to a
+//! program of the user.
 
 pub(crate) mod call;
 pub(crate) mod check;

@@ -1,4 +1,4 @@
-//! The order in which the sources of an answer are hydrated, with those that they need (SRC-6).
+//! Hydration order of the sources of an answer and their dependencies (SRC-6).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,7 +14,7 @@ use crate::values::model::id::DocumentId;
 /// Sources in hydration order.
 #[derive(Debug, Default)]
 pub(crate) struct HydrationPlan {
-    /// The sources, each after those that it depends on.
+    /// Sources, each after those that it depends on.
     pub(crate) sources: Vec<PlannedSource>,
     /// Dependencies that cannot be used.
     pub(crate) missing: Vec<MissingDependency>,
@@ -22,34 +22,33 @@ pub(crate) struct HydrationPlan {
     pub(crate) cycles: Vec<BTreeSet<DocumentId>>,
 }
 
-/// A source that is to be hydrated.
+/// A source to hydrate.
 #[derive(Debug)]
 pub(crate) struct PlannedSource {
-    /// Its version.
+    /// Verified document.
     pub(crate) served: Served,
-    /// Whether it was asked for; otherwise another one needs it.
+    /// True if it was requested; false if another source needs it.
     pub(crate) is_selected: bool,
 }
 
 /// A dependency that cannot be used.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct MissingDependency {
-    /// The document.
     pub(crate) id: DocumentId,
-    /// The sources that need it.
+    /// Sources that need it.
     pub(crate) needed_by: BTreeSet<DocumentId>,
-    /// Why.
+    /// Reason why it cannot be used.
     pub(crate) why: Lack,
 }
 
-/// Why a dependency cannot be used.
+/// Reason why a dependency cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Lack {
     /// The checkpoint does not publish it.
     Unpublished,
-    /// It was retired.
+    /// The document was retired.
     Retired,
-    /// It is no source.
+    /// The document is not a source.
     NotASource,
     /// The chain does not vouch for it.
     Withheld(String),
@@ -58,7 +57,7 @@ pub(crate) enum Lack {
 serialize_as_words!(Lack);
 
 impl Lack {
-    /// The stable word.
+    /// Returns the stable word of the reason.
     pub(crate) fn as_str(&self) -> &'static str {
         match self {
             Self::Unpublished => "not-published",
@@ -68,7 +67,7 @@ impl Lack {
         }
     }
 
-    /// What it is.
+    /// Returns the reason as a sentence.
     pub(crate) fn sentence(&self) -> String {
         match self {
             Self::Unpublished => "it is not published".to_owned(),
@@ -79,10 +78,10 @@ impl Lack {
     }
 }
 
-/// The source that a checkpoint publishes under an id.
+/// Returns the source that a checkpoint publishes under an id.
 ///
 /// # Errors
-/// Why there is none.
+/// Returns the reason why there is none.
 pub(crate) fn published_source(
     vault: &Vault,
     snapshot: &Snapshot<'_>,
@@ -92,7 +91,7 @@ pub(crate) fn published_source(
         Some(Ok(served)) if SourceCall::of(&served).is_some() => Ok(served),
         Some(Ok(_)) => Err(Lack::NotASource),
         Some(Err(why)) => Err(Lack::Withheld(why.why.to_string())),
-        // What the reader may not know of is as if it had never been there.
+        // A document that the reader may not know of must look as if it never existed.
         None if !snapshot.may_name(id) => Err(Lack::Unpublished),
         None => {
             let history = replay::load(vault.files(), id).ok();
@@ -108,7 +107,7 @@ pub(crate) fn published_source(
 }
 
 impl HydrationPlan {
-    /// The order of some sources, and of all that they depend on; other documents are left out.
+    /// Sorts some sources and all their dependencies. Other documents are left out.
     pub(crate) fn new(vault: &Vault, snapshot: &Snapshot<'_>, selected: Vec<Served>) -> Self {
         let mut known: BTreeMap<DocumentId, Result<PlannedSource, Lack>> = BTreeMap::new();
         for served in selected.into_iter().filter(|served| SourceCall::of(served).is_some()) {
@@ -151,7 +150,7 @@ impl HydrationPlan {
         plan
     }
 
-    /// Whether every source of it can be hydrated.
+    /// Returns true if every source in it can be hydrated.
     pub(crate) fn is_complete(&self) -> bool {
         self.missing.is_empty() && self.cycles.is_empty()
     }

@@ -1,38 +1,38 @@
-//! A result as it was received: hashed in pieces, and kept only where it is to be staged (SRC-9).
+//! A received result: hashed in pieces, and kept only if it is to be staged (SRC-9).
 
 use std::io::{self, Read};
 
 use crate::values::model::digest::{Digest, Sink as _};
 
-/// The most bytes of a result.
+/// Maximum size of a result in bytes.
 pub(crate) const MAX_RESULT: u64 = 64 << 20;
-/// How many bytes are read at a time.
+/// Number of bytes that are read at a time.
 const CHUNK: usize = 64 << 10;
 
-/// A result.
+/// A received result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Received {
-    /// How many bytes it has.
+    /// Number of bytes.
     pub(crate) bytes: u64,
-    /// Their SHA-256.
+    /// SHA-256 of the bytes.
     pub(crate) hash: Digest,
-    /// The bytes, where they are kept.
+    /// The bytes, if they are kept.
     pub(crate) content: Option<Vec<u8>>,
 }
 
-/// Why there is no result.
+/// Reason why a result cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ReceiveError {
-    /// It cannot be read.
+    /// The result cannot be read.
     #[error("cannot read the result: {0}")]
     Io(#[from] io::Error),
-    /// It is longer than what is recorded.
+    /// The result exceeds [`MAX_RESULT`].
     #[error("the result has more than {} MiB", MAX_RESULT >> 20)]
     TooLong,
 }
 
 impl Received {
-    /// Bytes that were received already.
+    /// Makes a result of bytes that were already received.
     pub(crate) fn of(content: Vec<u8>) -> Self {
         let (bytes, hash) = (content.len() as u64, Digest::of(&content));
         Self { bytes, hash, content: Some(content) }
@@ -41,7 +41,7 @@ impl Received {
     /// Reads a result to its end. Unless it is to be kept, little of it is in memory.
     ///
     /// # Errors
-    /// See [`ReceiveError`].
+    /// Returns a [`ReceiveError`] if the result cannot be used.
     pub(crate) fn read(from: &mut dyn Read, is_kept: bool) -> Result<Self, ReceiveError> {
         let (mut bytes, mut chunk) = (0_u64, vec![0; CHUNK]);
         let (mut content, mut failed) = (is_kept.then(Vec::new), None);
@@ -75,7 +75,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_result_is_hashed_as_it_was_received_and_kept_on_demand() {
+    fn received_result_is_hashed_and_kept_on_demand() {
         let text = b"\0\xff{\"a\":1,\"a\":2}".repeat(CHUNK / 7);
         let received = Received::read(&mut text.as_slice(), false).unwrap();
         assert_eq!((received.bytes, received.hash), (text.len() as u64, Digest::of(&text)));
@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn a_result_of_the_greatest_size_is_read_and_a_larger_one_is_not() {
+    fn received_result_has_a_maximum_size() {
         let most = Received::read(&mut io::repeat(7).take(MAX_RESULT), false).unwrap();
         assert_eq!(most.bytes, MAX_RESULT);
         let more = Received::read(&mut io::repeat(7), false);
