@@ -1,4 +1,4 @@
-//! How live files differ from their published versions. An unchanged file that was compared
+//! Differences between live files and their published versions. An unchanged file that was compared
 //! before is not read again: see [`cache`].
 
 pub(crate) mod cache;
@@ -37,42 +37,43 @@ use crate::write::commit::stale;
 
 use cache::{Comparison, Seen, SeenFolder};
 
-/// Files that are compared in one go, with one folder open.
+/// Number of files that are compared in one batch, with one folder open.
 const RUN: usize = 512;
 
 words! {
-    /// How a document differs from its published version.
+    /// State of a document compared with its published version.
     #[derive(PartialOrd, Ord)]
     pub(crate) enum DocumentState {
         /// The chain does not vouch for the published text.
         Withheld = "withheld",
-        /// It cannot be published as it is.
+        /// The document cannot be published in its current form.
         Invalid = "invalid",
-        /// It has a name of Markdown and is not a document: a link, or a name that no id can have.
+        /// A file that is named like a document but is not one: a link, or a name that cannot be
+        /// an id.
         LeftOut = "left-out",
         /// Published; the live file was edited from another version than the published one.
         Stale = "stale",
-        /// Published; the live file says so too, and differs.
+        /// Published; the live file has the status published, too, and differs.
         Changed = "changed",
         /// Published; git leaves the history or the live file out of the working copy.
         NotCheckedOut = "not-checked-out",
-        /// Published; the live file is gone.
+        /// Published; the live file is missing.
         Missing = "missing",
         /// Published; the live file is a draft of the next version.
         Draft = "draft",
         /// Never published.
         Unpublished = "unpublished",
-        /// The live file is the source of a text that awaits a decision.
+        /// The live file contains a submitted text that awaits a decision.
         Submitted = "submitted",
         /// Published once, and retired.
         Retired = "retired",
-        /// Published; the live file is the published text.
+        /// Published; the live file equals the published text.
         Published = "published",
     }
 }
 
 impl Row {
-    /// Whether the published text is no longer valid.
+    /// Returns true if the published text is no longer valid.
     pub(crate) fn is_expired(&self, now: Timestamp) -> bool {
         self.end.is_some_and(|end| end <= now)
     }
@@ -83,61 +84,61 @@ impl Row {
 pub(crate) struct Row {
     /// Path of the live file.
     pub(crate) path: String,
-    /// Its id; none where the name makes no id.
+    /// Id of the document; `None` if the name cannot be an id.
     pub(crate) id: Option<DocumentId>,
-    /// Its state.
     pub(crate) state: DocumentState,
-    /// The published version.
+    /// Published version.
     pub(crate) version: Option<Version>,
-    /// The instant from which the published text is no longer valid.
+    /// Time from which on the published text is no longer valid.
     pub(crate) end: Option<Timestamp>,
-    /// What is wrong with the live file, or how it is understood.
+    /// Problems of the live file.
     pub(crate) problems: Vec<Problem>,
-    /// Why the published text is withheld.
+    /// Reason why the published text is withheld.
     pub(crate) withheld: Option<Withheld>,
-    /// Whether the live file is gone.
+    /// True if the live file is missing.
     pub(crate) is_gone: bool,
-    /// Why an event that does not name the document leaves its live file out, because of what that
-    /// says of itself.
+    /// Reason why an event that does not name the document leaves its live file out, from the
+    /// content of the file.
     pub(crate) left_out: Option<Reason>,
-    /// Where the file of a missing document seems to be, or what a new file seems to be.
+    /// Other document that seems to contain the file of a missing document, or to be the origin of
+    /// a new file.
     pub(crate) moved: Option<DocumentId>,
 }
 
 words! {
-    /// How a governance file differs from its published version.
+    /// State of a governance file compared with its published version.
     pub(crate) enum GovernanceState {
-        /// In no checkpoint yet.
+        /// No checkpoint contains the file yet.
         New = "new",
-        /// Differs from the last checkpoint's.
+        /// The file differs from the last checkpoint.
         Changed = "changed",
-        /// What it is, or that it is gone, awaits a decision.
+        /// Its current text, or its deletion, is submitted and awaits a decision.
         Submitted = "submitted",
-        /// Never published; it is a copy of another file that a program wrote.
+        /// Never published; a program wrote it as a copy of another file.
         Copy = "copy",
-        /// Git leaves it out of the working copy.
+        /// Git leaves the file out of the working copy.
         NotCheckedOut = "not-checked-out",
-        /// Gone since the last checkpoint.
+        /// Deleted since the last checkpoint.
         Deleted = "deleted",
-        /// Cannot be read, or the chain does not vouch for the sealed text.
+        /// The file cannot be read, or the chain does not vouch for the sealed text.
         Unreadable = "unreadable",
     }
 }
 
-/// The state of a whole vault.
+/// State of a whole vault.
 #[derive(Debug)]
 pub(crate) struct Status {
-    /// Documents in byte order of their paths.
+    /// Documents, in byte order of their paths.
     pub(crate) documents: Vec<Row>,
     /// Governance files that differ from the last checkpoint, in byte order.
     pub(crate) governance: Vec<(DocumentId, GovernanceState)>,
 }
 
-/// Compares every working copy with the head. What `cache` knows to be unchanged is
-/// not read again.
+/// Compares every working copy with the head. Files that `cache` knows to be unchanged are not
+/// read again.
 ///
 /// # Errors
-/// What is published cannot be read.
+/// Fails if the published state cannot be read.
 pub(crate) fn status(vault: &Vault, head: &Snapshot<'_>, seen: &Seen) -> Result<Status, LogError> {
     let state = head.state()?;
     let found = vault.documents();
@@ -168,7 +169,7 @@ pub(crate) fn status(vault: &Vault, head: &Snapshot<'_>, seen: &Seen) -> Result<
     let gone: Vec<Row> = missing
         .into_par_iter()
         .map(|id| match working::read(vault, &id.live_path()) {
-            // Published, and since then outside of what the layout takes for documents.
+            // Published, but no longer a document by the layout.
             Some(file) => row(vault, head, state, file).0,
             None => gone_row(vault, head, state, id),
         })
@@ -187,8 +188,8 @@ pub(crate) fn status(vault: &Vault, head: &Snapshot<'_>, seen: &Seen) -> Result<
     Ok(Status { documents, governance: governance(vault, head, state) })
 }
 
-/// Returns those of some documents that an earlier comparison found to be as they are published, and
-/// whose files were not touched since.
+/// Returns those of some documents that an earlier comparison found unchanged, and whose files were
+/// not changed since.
 pub(crate) fn unchanged<'i>(
     vault: &Vault,
     head: &Snapshot<'_>,
@@ -208,11 +209,11 @@ pub(crate) fn unchanged<'i>(
     in_folders(&paths).into_par_iter().flat_map_iter(in_folder).collect()
 }
 
-/// The Markdown files that are no documents, in byte order of their paths. What is published is a
-/// document, whatever leaves it out.
+/// Returns the Markdown files that are not documents, in byte order of their paths. A published
+/// file is always a document.
 ///
 /// # Errors
-/// What is published cannot be read.
+/// Fails if the published state cannot be read.
 pub(crate) fn left_out(vault: &Vault, head: &Snapshot<'_>) -> Result<Vec<LeftOut>, LogError> {
     let published: HashSet<String> = head.documents()?.map(DocumentId::live_path).collect();
     let mut found = vault.left_out();
@@ -228,14 +229,14 @@ pub(crate) fn left_out(vault: &Vault, head: &Snapshot<'_>) -> Result<Vec<LeftOut
     Ok(found)
 }
 
-/// Runs of sorted paths that are in one folder, none of them very long.
+/// Splits sorted paths into runs of limited length, each in one folder.
 fn in_folders(paths: &[String]) -> Vec<&[String]> {
     let folder = |path: &str| path.rfind('/').map_or(0, |at| at);
     let same = |a: &String, b: &String| a[..folder(a)] == b[..folder(b)];
     paths.chunk_by(same).flat_map(|run| run.chunks(RUN)).collect()
 }
 
-/// One document of the layout, and what is to be recorded of it.
+/// Returns the state of one document of the layout, and the comparison to record.
 fn compared(
     vault: &Vault,
     head: &Snapshot<'_>,
@@ -267,7 +268,7 @@ fn compared(
     Some((row, learnt))
 }
 
-/// How a live file stands, and the keyframe of the published text.
+/// Returns the state of a live file, and the keyframe of the published text.
 fn row(
     vault: &Vault,
     head: &Snapshot<'_>,
@@ -340,8 +341,8 @@ fn row(
     (row, keyframe)
 }
 
-/// Why a publication would refuse a live file, if it was edited from another version than the
-/// published one.
+/// Returns the reason why a publication would refuse a live file that was edited from another
+/// version than the published one.
 pub(crate) fn stale_file(vault: &Vault, head: &Snapshot<'_>, file: &LiveFile) -> Option<Problem> {
     let (id, live) = (file.id.as_ref()?, file.content.as_ref().ok()?);
     let served = head.get(id)?.ok()?;
@@ -351,7 +352,7 @@ pub(crate) fn stale_file(vault: &Vault, head: &Snapshot<'_>, file: &LiveFile) ->
     is_changed.then(|| stale(vault, &served, &form, live)).flatten()
 }
 
-/// Why a publication would refuse a changed live file that is no draft.
+/// Returns the reason why a publication would refuse a changed live file that is not a draft.
 fn stale(
     vault: &Vault,
     served: &Served,
@@ -359,7 +360,7 @@ fn stale(
     live: &working::Text,
 ) -> Option<Problem> {
     let (id, document, mode) = (&served.id, &live.document, vault.config().frontmatter);
-    // A publication that was interrupted is completed.
+    // An interrupted publication is completed.
     if is_edited(document, mode) && left_behind(id, &live.text, document, &served.text).is_some() {
         return None;
     }
@@ -382,7 +383,7 @@ fn stale(
     })
 }
 
-/// The state of a document that is not served.
+/// Returns the state of a document that is not served.
 fn withheld_state(withheld: &Withheld) -> DocumentState {
     match withheld.why {
         ChainError::LeftOut => DocumentState::NotCheckedOut,
@@ -390,7 +391,7 @@ fn withheld_state(withheld: &Withheld) -> DocumentState {
     }
 }
 
-/// How a published document without a live file stands.
+/// Returns the state of a published document without a live file.
 fn gone_row(vault: &Vault, head: &Snapshot<'_>, state: &PublishedSet, id: &DocumentId) -> Row {
     let (end, withheld) = match head.get(id) {
         Some(Ok(served)) => (served.fields.validity.end(), None),
@@ -417,9 +418,9 @@ fn gone_row(vault: &Vault, head: &Snapshot<'_>, state: &PublishedSet, id: &Docum
     }
 }
 
-/// Returns true if the history of a document that is not published ends in its retirement.
+/// Returns true if the history of an unpublished document ends in its retirement.
 fn is_retired(history: &History) -> bool {
-    // Steps of reviews publish and retire nothing.
+    // Steps of reviews neither publish nor retire.
     let mut last = history.entries().rev().filter(|entry| entry.state != EntryState::Unpublished);
     last.next().is_some_and(Entry::is_retirement)
 }

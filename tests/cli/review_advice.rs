@@ -144,8 +144,8 @@ fn status_says_where_a_document_went_whose_old_file_is_left() {
     place.edit("nodes/a.md", "one", "more");
     by(&place, "bo", "approve nodes/a").ok();
     let status = place.ctx("status").ok().stdout;
-    let said = "the document was moved to `nodes/moved`, its text is in `nodes/moved.md`: copy what this file has \
-                of its own into that one, and delete it";
+    let said = "the document was moved to `nodes/moved`, its text is in `nodes/moved.md`: copy the other \
+                changes of this file into that one, and delete it";
     assert!(status.contains(said), "{status}");
     let status = place.ctx("status nodes/a --json").ok().json("ctx.status");
     let row = &status["documents"][0];

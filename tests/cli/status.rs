@@ -397,7 +397,7 @@ fn a_file_that_was_moved_is_recognised_by_its_text() {
 
     Never published (next: ctx publish ID, or ctx publish --all):
       nodes/deep/c.md
-          it has the text of a document whose file is gone; `ctx mv nodes/a nodes/deep/c` records the move
+          it has the text of a document whose file is missing; `ctx mv nodes/a nodes/deep/c` records the move
     -- stderr
     ");
     let json = place.ctx("status --json").ok().json("ctx.status");

@@ -1,10 +1,9 @@
-//! Which files an earlier comparison found to be what is published, so that an unchanged file
-//! is not read again (`spec/index.md`, IDX-9 to IDX-12).
+//! Cache of files that an earlier comparison found unchanged, so that they are not read again
+//! (`spec/index.md`, IDX-9 to IDX-12).
 //!
-//! Everything that a comparison depended on is recorded: the live file, the history and the
-//! keyframe as the file system tells of them, the version that the checkpoint seals, and the
-//! configuration. All of it must be the same. Only documents without any finding are recorded, so
-//! that a lost cache costs time and nothing else.
+//! Everything that a comparison depends on is recorded: the live file, the history and the keyframe
+//! with their stamps, the version that the checkpoint seals, and the configuration. All must be the
+//! same. Only documents without any finding are recorded, so that a lost cache only costs time.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -21,13 +20,13 @@ use crate::values::model::number::Version;
 use crate::values::model::timestamp::Timestamp;
 
 const FOLDER: &str = "status";
-/// The magic changes with everything that makes a comparison another one.
+/// The magic changes with every change of the meaning of a comparison.
 const CURRENT: Current = Current { name: "compared", magic: b"ctxsta\x00\x03", limit: 1 << 30 };
-/// How long a file must have been left alone before it is recorded. A file system's clock may
-/// stand still for as long as that, so that a second change would leave the same time.
+/// Time for which a file must be unchanged before it is recorded. The clock of a file system may
+/// stand still for this long, so that a second change would leave the same time.
 const SETTLED: Duration = Duration::from_secs(2);
 
-/// A document whose live file was the published text, with nothing to report.
+/// A document whose live file was the published text, without findings.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Comparison {
     path: String,
@@ -35,13 +34,13 @@ pub(crate) struct Comparison {
     chain_hash: [u8; 32],
     sealed_at: Option<i64>,
     keyframe: Version,
-    /// When its validity ends.
+    /// End of its validity.
     end: Option<i64>,
-    /// The live file, the history and the keyframe.
+    /// Stamps of the live file, the history and the keyframe.
     files: [Stamp; 3],
 }
 
-/// What all comparisons of a file depend on.
+/// Settings that all comparisons depend on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Setting {
     root: Vec<u8>,
@@ -49,11 +48,11 @@ struct Setting {
     is_structured: bool,
 }
 
-/// What was compared before.
+/// Earlier comparisons.
 #[derive(Debug, Default)]
 pub(crate) struct Seen {
     known: HashMap<String, Comparison>,
-    /// None where nothing can be recorded.
+    /// Place of the cache; `None` if nothing can be recorded.
     place: Option<RecordedIn>,
 }
 
@@ -61,18 +60,18 @@ pub(crate) struct Seen {
 struct RecordedIn {
     cache: Cache,
     setting: Setting,
-    /// Files that were touched at this time of the file system or later are not recorded.
+    /// Time of the file system from which on changed files are not recorded.
     settled: (i64, i64),
 }
 
 impl Seen {
-    /// What is recorded of a vault; nothing where there is no cache directory, or others may
-    /// write to it.
+    /// Opens the cache of a vault. The result is empty if the cache directory is missing, or others
+    /// can write to it.
     pub(crate) fn open(vault: &Vault) -> Self {
         Self::settled_for(vault, SETTLED)
     }
 
-    /// The same, for files that were left alone for so long.
+    /// Opens the cache for files that were unchanged for `settled`.
     pub(super) fn settled_for(vault: &Vault, settled: Duration) -> Self {
         Self::read(vault, settled).unwrap_or_default()
     }
@@ -87,7 +86,7 @@ impl Seen {
         if !cache.make_private() {
             return None;
         }
-        // Taken before any file is looked at: what is touched from now on has a later time.
+        // Taken before any file is read: files that are changed from now on have a later time.
         let (seconds, nanoseconds) = cache.now()?;
         let settled = (seconds - i64::try_from(settled.as_secs()).ok()?, nanoseconds);
         let known = match cache.read::<(Setting, Vec<Comparison>)>() {
@@ -98,12 +97,12 @@ impl Seen {
         Some(Self { known, place: Some(RecordedIn { cache, setting, settled }) })
     }
 
-    /// Whether nothing is recorded.
+    /// Returns true if nothing is recorded.
     pub(super) fn is_empty(&self) -> bool {
         self.known.is_empty()
     }
 
-    /// What is recorded of the files in the folder of a document.
+    /// Returns the records of the files in the folder of a document.
     pub(super) fn folder<'a>(
         &'a self,
         vault: &'a Vault,
@@ -119,7 +118,7 @@ impl Seen {
         SeenFolder { seen: self, vault, head, live: open(folder), histories: open(&histories) }
     }
 
-    /// Records more, where another process is not at it.
+    /// Records more comparisons, unless another process is writing.
     pub(super) fn keep(&self, learnt: &[Comparison]) {
         let Some(place) = self.place.as_ref().filter(|_| !learnt.is_empty()) else { return };
         let Ok(Some(_lock)) = place.cache.lock(Duration::ZERO) else { return };
@@ -127,12 +126,12 @@ impl Seen {
             learnt.iter().map(|seen| (seen.path.as_str(), seen)).collect();
         let before = self.known.values().filter(|seen| !learnt.contains_key(seen.path.as_str()));
         let all: Vec<&Comparison> = before.chain(learnt.values().copied()).collect();
-        // What cannot be recorded is compared again.
+        // Files that cannot be recorded are compared again.
         let _ = place.cache.exchange(&(&place.setting, all));
     }
 }
 
-/// What is recorded of the files of one folder, which is open meanwhile.
+/// Records of the files of one folder, which stays open.
 #[derive(Debug)]
 pub(super) struct SeenFolder<'a> {
     seen: &'a Seen,
@@ -143,7 +142,7 @@ pub(super) struct SeenFolder<'a> {
 }
 
 impl SeenFolder<'_> {
-    /// The id, the version and the end of validity of a document that is known to be published as it is.
+    /// Returns id, version and end of validity of a document that is recorded as unchanged.
     pub(super) fn is_unchanged(
         &self,
         path: &str,
@@ -162,8 +161,8 @@ impl SeenFolder<'_> {
         is_same.then(|| (id, version, known.end.map(Timestamp::from_millis)))
     }
 
-    /// What to record of a document that was read and is published as it is, with nothing to
-    /// report; `stamp` is what told of the live file before.
+    /// Returns the record of a document that was read and is unchanged, without findings. `stamp`
+    /// is the stamp of the live file before it was read.
     pub(super) fn learn(
         &self,
         path: &str,
@@ -186,7 +185,7 @@ impl SeenFolder<'_> {
         })
     }
 
-    /// A live file with the history and the keyframe that belong to it, as they are now.
+    /// Returns the current stamps of a live file and of its history and keyframe.
     fn files(&self, live: Stamp, path: &str, keyframe: Version) -> Option<[Stamp; 3]> {
         let name = name_of(path).strip_suffix(".md")?;
         let keyframe = format!("v{keyframe}.md");

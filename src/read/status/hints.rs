@@ -1,4 +1,4 @@
-//! What to do about a file that is gone, or that seems to be one under another name.
+//! Hints for a missing file, or for a file that seems to be another one under a new name.
 
 use crate::values::model::hint::{Call, Hint, Verb};
 use crate::values::model::id::DocumentId;
@@ -13,7 +13,7 @@ fn call(verb: Verb, id: &DocumentId) -> Call {
 }
 
 impl Row {
-    /// What to do about a document whose file is gone, or about the file that seems to be it.
+    /// Returns the hints for a document whose file is missing, or for the file that seems to be it.
     pub(crate) fn hints(&self) -> Vec<Hint> {
         let Some(id) = &self.id else { return Vec::new() };
         let restore = || Hint::call("{} writes the file again", call(Verb::Restore, id));
@@ -35,7 +35,7 @@ impl Row {
             (_, Some(old)) => renamed(old, id).map_or_else(
                 || {
                     let hint =
-                        "it has the text of a document whose file is gone; {} records the move";
+                        "it has the text of a document whose file is missing; {} records the move";
                     moved(hint, old, id)
                 },
                 |back| vec![back],
@@ -49,15 +49,15 @@ fn moved(text: &'static str, old: &DocumentId, new: &DocumentId) -> Vec<Hint> {
     vec![Hint::call(text, call(Verb::Mv, old).value(new.as_str()))]
 }
 
-/// What to do about a file that a move left, because it had other changes.
+/// Returns the hint for a file that a move left in place, because it had other changes.
 fn left_behind(new: &DocumentId) -> Hint {
     let target = new.live_path();
-    let hint = "copy what this file has of its own into that one, and delete it";
+    let hint = "copy the other changes of this file into that one, and delete it";
     format!("the document was moved to `{new}`, its text is in `{target}`: {hint}").into()
 }
 
-/// What to do about a move that no event can record, because some file systems do not distinguish
-/// the two names, such as those of a folder in another case.
+/// Returns the hint for a move that no event can record. Some file systems do not distinguish its
+/// two names, such as those of a folder in another case.
 fn renamed(old: &DocumentId, new: &DocumentId) -> Option<Hint> {
     old.collision_with(new)?;
     let (old, new) = (old.live_path(), new.live_path());
@@ -65,7 +65,7 @@ fn renamed(old: &DocumentId, new: &DocumentId) -> Option<Hint> {
     Some(format!("rename `{new}` back to `{old}`: {hint}").into())
 }
 
-/// What to do where neither the file nor its published text can be read.
+/// Returns the hint for a document whose file and published text are both unreadable.
 fn withheld(id: &DocumentId) -> Hint {
     Hint::calls(
         "its file is missing too; {} reports what is missing. Put the history back from git or a backup, \
@@ -75,7 +75,7 @@ fn withheld(id: &DocumentId) -> Hint {
 }
 
 impl GovernanceState {
-    /// What to do about a governance file in this state, besides publishing it.
+    /// Returns the hints for a governance file in this state, other than publishing it.
     pub(crate) fn hints(self, id: &DocumentId) -> Vec<Hint> {
         match self {
             Self::Deleted => vec![

@@ -1,6 +1,6 @@
-//! Files that were moved without ctx: a published document whose file is gone, and a file that was
-//! never published and has the same content. They are found by their texts, and a match that is not
-//! the only one is no match.
+//! Files that were moved without ctx: a published document whose file is missing, and a file that
+//! was never published and has the same content. The texts are compared, and only a unique match
+//! is used.
 
 use std::collections::{HashMap, HashSet};
 use std::hash::Hash;
@@ -15,8 +15,8 @@ use crate::text::document::live_form::LiveForm;
 use crate::text::document::text::normalise;
 use crate::values::model::id::DocumentId;
 
-/// The missing documents of which one file has the content: the old id and the new one. `new` are the
-/// paths of files that the head does not hold.
+/// Returns the missing documents whose content is in exactly one new file: the old id and the new
+/// one. `new` are the paths of files that the head does not contain.
 pub(crate) fn moves<'p>(
     vault: &Vault,
     head: &Snapshot<'_>,
@@ -53,10 +53,10 @@ pub(crate) fn moves<'p>(
     found
 }
 
-/// What a document is recognised by.
+/// Content that identifies a moved document.
 struct Content {
     id: DocumentId,
-    /// The whole text, in normal form.
+    /// Whole text, in normal form.
     text: String,
     body: String,
 }
@@ -68,7 +68,7 @@ impl Content {
     }
 }
 
-/// The documents on both sides that alone have a key.
+/// Returns the pairs of documents that are the only ones with a key on both sides.
 fn pairs<'c, K: Eq + Hash>(
     old: &'c [Content],
     new: &'c [Content],

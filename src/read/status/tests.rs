@@ -1,4 +1,4 @@
-//! Whatever happened to the files, the status cache changes no answer.
+//! The status cache changes no answer after any changes of the files.
 
 use std::fs::{self, File, FileTimes};
 use std::os::unix::fs::symlink;
@@ -27,7 +27,7 @@ struct Place {
 }
 
 impl Place {
-    /// A vault whose documents are published and were compared.
+    /// Makes a vault whose documents are published and were compared.
     fn warm() -> Self {
         let dir = tempfile::tempdir().unwrap();
         let root = dir.path().canonicalize().unwrap().join("vault");
@@ -89,13 +89,13 @@ impl Place {
         Seen::settled_for(&self.vault(), Duration::ZERO)
     }
 
-    /// Compares once the clock of the file system went on.
+    /// Compares after the clock of the file system has advanced.
     fn warm_up(&self) {
         std::thread::sleep(Duration::from_millis(25));
         self.answer(&self.seen());
     }
 
-    /// How many files would not be read now.
+    /// Returns the number of files that would not be read now.
     fn known(&self) -> usize {
         let (vault, seen) = (self.vault(), self.seen());
         let log = trusted_head::open_log(&vault).unwrap();
@@ -115,7 +115,7 @@ impl Place {
         format!("{plan:#?}")
     }
 
-    /// What is recorded and what is read give one answer.
+    /// Checks that cached and fresh comparisons give one answer.
     fn agrees(&self, what: &str) -> String {
         let plans = [self.vault(), self.vault().with_cache(None)].map(|vault| self.plan(&vault));
         assert_eq!(plans[0], plans[1], "{what}, published");
@@ -136,7 +136,7 @@ fn author(now: i64) -> Author {
     }
 }
 
-/// Alters one letter of a file and puts its time back.
+/// Alters one letter of a file and restores its time.
 fn alter(path: &Path) {
     let modified = fs::metadata(path).unwrap().modified().unwrap();
     let mut bytes = fs::read(path).unwrap();
@@ -151,7 +151,7 @@ fn set_time(path: &Path, modified: SystemTime) {
     file.set_times(FileTimes::new().set_modified(modified)).unwrap();
 }
 
-/// Puts another file of the same length and time in the place of one.
+/// Replaces a file by another one with the same length and time.
 fn exchange(path: &Path) {
     let beside = path.with_extension("beside");
     fs::copy(path, &beside).unwrap();
@@ -160,7 +160,7 @@ fn exchange(path: &Path) {
     fs::rename(beside, path).unwrap();
 }
 
-/// Moves something away and leaves a link to it.
+/// Moves a file or folder away and leaves a link to it.
 fn link(path: &Path) {
     let away = path.parent().unwrap().join(".away");
     fs::rename(path, &away).unwrap();
@@ -168,7 +168,7 @@ fn link(path: &Path) {
 }
 
 #[test]
-fn a_change_that_keeps_length_and_time_is_noticed() {
+fn status_detects_a_change_that_keeps_length_and_time() {
     type Change = fn(&Path);
     let cases: [(&str, &str, Change); 10] = [
         ("Changed", "nodes/a.md", alter),
@@ -192,7 +192,7 @@ fn a_change_that_keeps_length_and_time_is_noticed() {
 }
 
 #[test]
-fn publish_changed_leaves_out_what_was_compared_before() {
+fn publish_changed_skips_unchanged_files() {
     let place = Place::warm();
     let plan = place.plan(&place.vault());
     for id in DOCUMENTS {
@@ -218,7 +218,7 @@ fn publish_changed_refuses_a_history_with_more_than_the_log_seals() {
 }
 
 #[test]
-fn another_head_is_noticed() {
+fn status_detects_another_head() {
     let mut place = Place::warm();
     place.write("nodes/a.md", "---\ntitle: T\nstatus: draft\n---\n# T\nMore.\n");
     place.publish();
@@ -226,7 +226,7 @@ fn another_head_is_noticed() {
     place.agrees("published again");
     place.retire("nodes/a/b");
     assert!(place.agrees("retired").contains("state: Retired"));
-    // The log of before: the live file is not what that says.
+    // The earlier log: the live file is not the text that it seals.
     let older = Place::warm();
     let log = older.path(".versions/checkpoints.jsonl");
     let before = fs::read(&log).unwrap();
@@ -240,7 +240,7 @@ fn another_head_is_noticed() {
 }
 
 #[test]
-fn another_configuration_forgets_everything() {
+fn status_cache_is_dropped_with_another_configuration() {
     let place = Place::warm();
     place.write(".context/config.yaml", "version: 1\nname: V\nlayout: obsidian\n");
     assert_eq!(place.known(), 0);
@@ -250,7 +250,7 @@ fn another_configuration_forgets_everything() {
     place.write(".context/config.yaml", "version: [\n");
     assert_eq!(place.known(), 0);
     place.agrees("no configuration");
-    // The layout follows from the folders that there are.
+    // The layout follows from the existing folders.
     let place = Place::warm();
     fs::rename(place.path("nodes"), place.path("other")).unwrap();
     assert_eq!(place.known(), 0);
@@ -258,7 +258,7 @@ fn another_configuration_forgets_everything() {
 }
 
 #[test]
-fn what_was_touched_lately_or_in_the_future_is_not_recorded() {
+fn status_does_not_record_recent_or_future_changes() {
     let place = Place::warm();
     fs::remove_dir_all(&place.cache).unwrap();
     let open = || Seen::open(&place.vault());
@@ -275,7 +275,7 @@ fn what_was_touched_lately_or_in_the_future_is_not_recorded() {
 }
 
 #[test]
-fn a_change_in_the_same_tick_of_the_clock_is_noticed() {
+fn status_detects_a_change_in_the_same_tick_of_the_clock() {
     let place = Place::warm();
     let path = place.path("nodes/a.md");
     let text = fs::read(&path).unwrap();
@@ -288,7 +288,7 @@ fn a_change_in_the_same_tick_of_the_clock_is_noticed() {
 }
 
 #[test]
-fn a_damaged_cache_or_that_of_another_vault_is_not_believed() {
+fn status_ignores_a_damaged_cache_and_that_of_another_vault() {
     let place = Place::warm();
     let file = place.cache.join("status/compared");
     let whole = fs::read(&file).unwrap();
@@ -306,7 +306,7 @@ fn a_damaged_cache_or_that_of_another_vault_is_not_believed() {
     fs::write(other.cache.join("status/compared"), &whole).unwrap();
     assert_eq!(other.known(), 0);
     other.agrees("of another vault");
-    // A copy of the vault in the same place is other files.
+    // A copy of the vault in the same place consists of other files.
     let copy = place.root.with_extension("copy");
     assert!(
         std::process::Command::new("cp").arg("-rp").args([&place.root, &copy]).status().is_ok()
@@ -319,7 +319,7 @@ fn a_damaged_cache_or_that_of_another_vault_is_not_believed() {
 }
 
 #[test]
-fn nothing_is_kept_while_another_process_writes_or_where_others_may() {
+fn status_records_nothing_while_another_process_writes_or_others_may() {
     use std::os::unix::fs::PermissionsExt as _;
     let place = Place::warm();
     let folder = place.cache.join("status");
@@ -337,7 +337,7 @@ fn nothing_is_kept_while_another_process_writes_or_where_others_may() {
 }
 
 #[test]
-fn processes_that_compare_while_files_change_end_with_the_truth() {
+fn status_is_correct_with_concurrent_processes() {
     let place = Place::warm();
     let path = place.path("nodes/a.md");
     std::thread::scope(|scope| {
@@ -355,7 +355,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
     #[test]
-    fn after_any_steps_the_answers_are_the_same(steps in prop::collection::vec((0usize..5, 0u8..6), 1..14)) {
+    fn status_cache_changes_no_answer(steps in prop::collection::vec((0usize..5, 0u8..6), 1..14)) {
         let mut place = Place::warm();
         for (document, step) in steps {
             let id: DocumentId = DOCUMENTS[document].parse().unwrap();
