@@ -1,5 +1,5 @@
-//! Live files: the working copies of documents, as they lie in the vault. Compared with what is
-//! published and never served.
+//! Live files: the working copies of documents in the vault. They are compared with the published
+//! versions and never served.
 
 pub(crate) mod aliases;
 pub mod confusable;
@@ -49,25 +49,25 @@ use crate::values::yaml;
 pub struct LiveFile {
     /// Path in the vault.
     pub path: String,
-    /// Its id; none where the name makes no id.
+    /// Id of the document; `None` if the name cannot be an id.
     pub id: Option<DocumentId>,
-    /// The text and its parts, or why it cannot be read.
+    /// Text and its parts, or the reason why it cannot be read.
     pub content: Result<Text, Problem>,
-    /// What told before it was read whether the file is touched; none where it cannot be read.
+    /// Stamp of the file before it was read; `None` if it cannot be read.
     pub(crate) stamp: Option<Stamp>,
 }
 
-/// The text of a live document that could be read.
+/// Text of a readable live document.
 #[derive(Debug)]
 pub struct Text {
-    /// The bytes as text.
+    /// Content of the file.
     pub text: String,
-    /// Its parts and fields.
+    /// Parts and fields of the text.
     pub document: Document,
 }
 
 impl Text {
-    /// Takes the tags of the body to those of the frontmatter, where the layout has such.
+    /// Adds the tags of the body to those of the frontmatter, if the layout has such tags.
     fn take_tags(&mut self, markup: Markup) {
         let Document { frontmatter, parts, .. } = &mut self.document;
         let additions = markup.additions(frontmatter, &self.text[parts.body..]);
@@ -76,7 +76,7 @@ impl Text {
 }
 
 impl LiveFile {
-    /// Everything that is wrong with it.
+    /// Returns every problem of the file.
     pub fn problems(&self, vault: &Vault) -> Vec<Problem> {
         let mut found = match &self.content {
             Ok(content) => {
@@ -93,13 +93,13 @@ impl LiveFile {
         found
     }
 
-    /// Its fields, if it could be read.
+    /// Returns its fields, if it could be read.
     pub fn fields(&self) -> Option<&Frontmatter> {
         self.content.as_ref().ok().map(|content| &content.document.frontmatter)
     }
 }
 
-/// What a document of the vault is judged by.
+/// Returns the criteria for the problems of a document of the vault.
 pub(crate) fn criteria<'v>(
     vault: &'v Vault,
     path: &str,
@@ -117,27 +117,29 @@ pub(crate) fn criteria<'v>(
     }
 }
 
-/// The warnings about the name of a document: that of a copy, or one that some systems cannot hold.
+/// Returns the warnings about the name of a document: the name of a copy, or one that some systems
+/// do not support.
 pub(crate) fn of_name(vault: &Vault, id: &DocumentId, content: &Text) -> Vec<Problem> {
     let body = &content.text[content.document.parts.body..];
     let copy = copies::problem(vault, &id.live_path(), body);
     copy.into_iter().chain(unfit_for_windows(id)).chain(instructions(id)).collect()
 }
 
-/// The warning for the name of a file that coding agents load as instructions (VAULT-67).
+/// Returns the warning for the name of a file that coding agents load as instructions (VAULT-67).
 pub(crate) fn instructions(id: &DocumentId) -> Option<Problem> {
     let path = id.live_path();
     layout::is_instructions(&path).then(|| {
-        let message = "coding agents load a file of this name as instructions, unread".to_owned();
+        let message = "coding agents load a file of this name as instructions".to_owned();
         let hint = "choose another name, unless it is meant to instruct them";
         Problem { severity: Severity::Warning, ..error(INSTRUCTIONS, message, hint) }
     })
 }
 
-/// The code of a name that coding agents load as instructions.
+/// Code of a name that coding agents load as instructions.
 pub(crate) const INSTRUCTIONS: &str = "instruction-file";
 
-/// The warning for a name that Windows cannot hold: neither the file nor the folder of its history.
+/// Returns the warning for a name that Windows does not support, for the file or the folder of
+/// its history.
 fn unfit_for_windows(id: &DocumentId) -> Option<Problem> {
     let (name, why) =
         id.as_str().split('/').find_map(|name| Some((name, windows_refuses(name)?)))?;
@@ -146,7 +148,7 @@ fn unfit_for_windows(id: &DocumentId) -> Option<Problem> {
     Some(Problem { severity: Severity::Warning, ..error("name-windows", message, hint) })
 }
 
-/// Why Windows cannot hold a name.
+/// Returns the reason why Windows does not support a name.
 fn windows_refuses(name: &str) -> Option<String> {
     const DEVICES: [&str; 6] = ["CON", "PRN", "AUX", "NUL", "CONIN$", "CONOUT$"];
     if let Some(c) = name.chars().find(|c| "<>:\"|?*".contains(*c)) {
@@ -163,19 +165,19 @@ fn windows_refuses(name: &str) -> Option<String> {
             "1" | "2" | "3" | "4" | "5" | "6" | "7" | "8" | "9" | "\u{b9}" | "\u{b2}" | "\u{b3}"
         )
     });
-    (is_port || DEVICES.contains(&stem.as_str())).then(|| "it is that of a device".to_owned())
+    (is_port || DEVICES.contains(&stem.as_str())).then(|| "it is the name of a device".to_owned())
 }
 
 fn looks_for_hidden_text(vault: &Vault, path: &str) -> bool {
     !vault.config().hidden_text_exclude.is_match(path)
 }
 
-/// Whether an artifact has a history, whatever is in it.
+/// Returns true if an artifact has a history, with any content.
 pub(crate) fn has_history(vault: &Vault, id: &DocumentId) -> bool {
     vault.files().exists(&id.history_path())
 }
 
-/// The warning for an id that no URI of the vault can name.
+/// Returns the warning for an id that URIs of the vault cannot name.
 fn unnamed(id: &DocumentId, authorities: &Authorities) -> Option<Problem> {
     if Uri::document(id.clone()).within(authorities).is_some() {
         return None;
@@ -189,7 +191,7 @@ fn unnamed(id: &DocumentId, authorities: &Authorities) -> Option<Problem> {
     Some(Problem { severity: Severity::Warning, ..error("uri-taken", message, hint) })
 }
 
-/// Reads one live document; `None` where there is no such file.
+/// Reads one live document; `None` if the file does not exist.
 pub fn read(vault: &Vault, path: &str) -> Option<LiveFile> {
     let id = match DocumentId::of_document_file(path) {
         Ok(id) => Ok(id),
@@ -217,7 +219,7 @@ fn parse(bytes: Vec<u8>) -> Result<Text, Problem> {
     Ok(Text { text, document })
 }
 
-/// Why a file that is there cannot be read.
+/// Returns the problem of an existing file that cannot be read.
 pub fn unreadable(why: &FileError) -> Problem {
     let (code, hint) = match why {
         FileError::TooLarge { .. } => ("too-large", "split the document"),
@@ -232,13 +234,13 @@ fn error(code: &'static str, message: String, hint: impl Into<Hint>) -> Problem 
     Problem { code, severity: Severity::Error, line: None, message, hint: hint.into() }
 }
 
-/// A problem of a file that is not a document.
+/// Makes the problem of a file that is not a document.
 fn left_out(code: &'static str, message: String, hint: impl Into<Hint>) -> Problem {
     Problem { severity: Severity::Warning, ..error(code, message, hint) }
 }
 
-/// Files with the name of a document that are not documents, and links to folders, each with the
-/// reason.
+/// Returns files with the name of a document that are not documents, and links to folders, each
+/// with the reason.
 pub(crate) fn not_documents(found: &WalkedFiles) -> Vec<LeftOut> {
     let mut all = Vec::new();
     for (paths, why) in [
@@ -252,16 +254,16 @@ pub(crate) fn not_documents(found: &WalkedFiles) -> Vec<LeftOut> {
     all
 }
 
-/// Files with rules of what git ignores that cannot be used, each with the reason.
+/// Returns the ignore files that cannot be used, each with the reason.
 pub(crate) fn unusable_rules(found: &WalkedFiles) -> Vec<(String, Problem)> {
-    let message =
-        "its rules of what git ignores are not read: it is a link, too large or unreadable";
+    let message = "its ignore rules are not read: it is a link, too large or unreadable";
     let hint = "make it a file of at most 64 KiB, and all of them together at most 1 MiB";
     let problem = || error("unreadable", message.to_owned(), hint);
     found.unusable_rules.iter().map(|path| (path.clone(), problem())).collect()
 }
 
-/// What has the name of a document and is not one, and rules that cannot be used, as problems.
+/// Returns the problems of files with the name of a document that are not documents, and of
+/// unusable ignore files.
 fn irregular(found: &WalkedFiles) -> Vec<(String, Problem)> {
     let problem = |file: LeftOut| {
         let (code, message, hint) = match file.why {
@@ -283,7 +285,7 @@ fn irregular(found: &WalkedFiles) -> Vec<(String, Problem)> {
 const AT_ONCE: usize = 1024;
 
 /// Reads every live document of the layout, in byte order of paths. Files that are not regular are
-/// among them, as files that cannot be read.
+/// included as unreadable files.
 pub fn all(vault: &Vault) -> Vec<LiveFile> {
     let mut files = Vec::new();
     each(vault, |read| files.extend(read));
@@ -308,7 +310,7 @@ pub(crate) fn each(vault: &Vault, mut see: impl FnMut(Vec<LiveFile>)) {
     }
 }
 
-/// The same with the tags that selectors find them by.
+/// Reads every live document like [`all`], with the tags that selectors find.
 pub(crate) fn all_tagged(vault: &Vault) -> Vec<LiveFile> {
     let (mut files, markup) = (all(vault), Markup::of(vault.config()));
     let texts = files.par_iter_mut().filter_map(|file| file.content.as_mut().ok());
@@ -316,10 +318,10 @@ pub(crate) fn all_tagged(vault: &Vault) -> Vec<LiveFile> {
     files
 }
 
-/// The tags of a live document that selectors would find it by; `None` where there is no such file.
+/// Returns the tags of a live document, as selectors read them; `None` if the file does not exist.
 ///
 /// # Errors
-/// Why the file cannot be read.
+/// Returns the reason why the file cannot be read.
 pub(crate) fn tags(vault: &Vault, id: &DocumentId) -> Option<Result<Vec<Tag>, Problem>> {
     let file = read(vault, &id.live_path())?;
     Some(file.content.map(|mut text| {
@@ -328,25 +330,25 @@ pub(crate) fn tags(vault: &Vault, id: &DocumentId) -> Option<Result<Vec<Tag>, Pr
     }))
 }
 
-/// Reads one live document of the layout; `None` where there is no such file, or it is no document
-/// yet.
+/// Reads one live document of the layout; `None` if the file does not exist, or is not yet
+/// a document.
 pub(crate) fn document(vault: &Vault, path: &str) -> Option<LiveFile> {
     let file = read(vault, path)?;
     let is_plain = |content: &Text| is_plain_root_file(vault, &file.path, &content.document);
     (!file.content.as_ref().is_ok_and(is_plain)).then_some(file)
 }
 
-/// What has the name of a document and is no regular file, as files that cannot be read.
+/// Returns files with the name of a document that are not regular, as unreadable files.
 pub(crate) fn odd(found: &WalkedFiles) -> impl Iterator<Item = LiveFile> {
     let unread = |(path, problem)| LiveFile { path, id: None, content: Err(problem), stamp: None };
     irregular(found).into_iter().map(unread)
 }
 
-/// The most drafts that are looked at for a hint, and the most bytes of one.
+/// Maximum number of drafts that are read for a hint, and maximum size of each in bytes.
 const HINTED: (usize, u64) = (1_000, 1 << 20);
 
-/// The fields of live documents that are not published, as far as a hint is worth it: none of those
-/// that are large or cannot be read, and nothing where there are very many.
+/// Returns the fields of unpublished live documents, for a hint. Large or unreadable files are
+/// skipped; returns `None` if there are too many.
 pub fn drafts(
     vault: &Vault,
     is_published: impl Fn(&DocumentId) -> bool,
@@ -367,8 +369,8 @@ pub fn drafts(
     Some(drafts.into_par_iter().filter_map(fields).collect())
 }
 
-/// What is odd about the text of a governance file. A configuration that cannot be read is
-/// an error, and so is each problem of `stewards.yaml`: it would take effect without a steward.
+/// Returns the problems of the text of a governance file. An unreadable configuration is an error,
+/// and so is each problem of `stewards.yaml`, because the file would take effect without a steward.
 pub fn governance_problems(vault: &Vault, id: &DocumentId, text: &str) -> Vec<Problem> {
     let hidden_text = looks_for_hidden_text(vault, id.as_str());
     if let Some(conflict) = hidden::conflict(text, !hidden_text) {
@@ -414,26 +416,26 @@ fn config_problems(vault: &Vault, text: &str) -> Vec<Problem> {
     }
 }
 
-/// What is wrong with a pack by itself, and what its instructions hide from a reader.
+/// Returns the problems of a pack by itself, and of hidden text in its instructions.
 pub fn pack_problems(vault: &Vault, path: &str, read: &pack::Reading) -> Vec<Problem> {
     let instructions = read.pack.as_ref().and_then(|pack| pack.agent_instructions.as_deref());
     let hidden = match looks_for_hidden_text(vault, path) {
         true => hidden::hidden(instructions.unwrap_or_default()),
         false => Vec::new(),
     };
-    // Their lines are not those of the file.
+    // Their line numbers are not those of the file.
     let hidden = hidden.into_iter();
     let hidden = hidden.map(|found| Problem { line: None, ..Problem::from_text(found, 0) });
     read.problems.iter().map(Problem::from).chain(hidden).collect()
 }
 
-/// The ids of the governance files that exist. One whose name makes no id is left out.
+/// Returns the ids of the existing governance files. A file whose name cannot be an id is left out.
 pub(crate) fn governance_ids(vault: &Vault) -> impl Iterator<Item = DocumentId> {
     let files = vault.governance_files().into_iter();
     files.filter_map(|path| DocumentId::of_governance_file(&path).ok())
 }
 
-/// The id of a live document, or one of `others`, that is nearest to one that names nothing.
+/// Returns the id of a live document, or one of `others`, that is nearest to an unknown id.
 pub(crate) fn nearest_id<'o>(
     vault: &Vault,
     id: &DocumentId,
@@ -445,8 +447,7 @@ pub(crate) fn nearest_id<'o>(
         .map(str::to_owned)
 }
 
-/// Those of the governance files that exist and are wanted, each with what is wrong with it by
-/// itself.
+/// Returns the existing governance files that are wanted, each with its own problems.
 pub fn policy(vault: &Vault, is_wanted: impl Fn(&str) -> bool) -> Vec<(String, Vec<Problem>)> {
     let check = |path: String| {
         let id = DocumentId::of_governance_file(&path);
@@ -463,23 +464,23 @@ pub fn policy(vault: &Vault, is_wanted: impl Fn(&str) -> bool) -> Vec<(String, V
     vault.governance_files().into_iter().filter(|path| is_wanted(path)).map(check).collect()
 }
 
-/// Whether a file is no document yet: in a structured vault a Markdown file in the root is one only
-/// once it has a frontmatter.
+/// Returns true if a file is not yet a document: in a structured vault, a Markdown file in the root
+/// needs a frontmatter.
 pub(crate) fn is_plain_root_file(vault: &Vault, path: &str, document: &Document) -> bool {
     vault.layout() == Layout::Structured
         && !path.contains('/')
         && document.parts.frontmatter.is_none()
 }
 
-/// Why an event that does not name a document leaves out its live file, because of what that says of
-/// itself (DOC-40, DOC-45). `form` is the live form of its published text.
+/// Returns the reason why an event that does not name a document leaves its live file out, from the
+/// content of the file (DOC-40, DOC-45). `form` is the live form of its published text.
 pub(crate) fn why_left_out(
     (vault, path): (&Vault, &str),
     (text, document): (&str, &Document),
     form: Option<&LiveForm<'_>>,
 ) -> Option<Reason> {
     let mode = vault.config().frontmatter;
-    // What is published already stays a document, whatever its name.
+    // A published file stays a document under any name.
     if form.is_none()
         && let Some(why) = copied(vault, path).map(Reason::Copy).or_else(|| of_place(path))
     {
@@ -488,7 +489,7 @@ pub(crate) fn why_left_out(
     let fields = &document.frontmatter;
     let said = not_for_use::said(text, document);
     if !said.is_empty() {
-        // What was published in spite of such a word is published with it again.
+        // A text that was published in spite of such a word can be published with it again.
         let before =
             form.and_then(|form| Some((form.text(), Document::of_live(form.text()).ok()?)));
         let before = before.map(|(text, before)| not_for_use::said(text, &before));
@@ -511,7 +512,7 @@ pub(crate) fn is_erased(vault: &Vault, id: &DocumentId) -> bool {
     replay::load(vault.files(), id).is_ok_and(|history| history.is_erased())
 }
 
-/// Why a file is left out because of the folder that it is in (DOC-52).
+/// Returns the reason why the folder of a file leaves it out (DOC-52).
 fn of_place(path: &str) -> Option<Reason> {
     let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
     let folder = format!("/{folder}/");
@@ -521,7 +522,7 @@ fn of_place(path: &str) -> Option<Reason> {
     }
 }
 
-/// The warning for the text of a document whose end of validity has passed.
+/// Returns the warning for the text of a document whose validity has ended.
 pub(crate) fn expired(id: &DocumentId, validity: &Validity, now: Timestamp) -> Option<Problem> {
     let said = validity.said().filter(|_| validity.is_expired(now))?;
     let retire = Call::new(Verb::Retire).value(id.as_str());
@@ -534,7 +535,7 @@ pub(crate) fn expired(id: &DocumentId, validity: &Validity, now: Timestamp) -> O
     })
 }
 
-/// Whether an id has a live file or a history.
+/// Returns true if an id has a live file or a history.
 pub(crate) fn is_known(vault: &Vault, id: &DocumentId) -> bool {
     vault.files().exists(&id.live_path()) || has_history(vault, id)
 }

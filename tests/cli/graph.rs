@@ -204,7 +204,7 @@ fn a_link_to_a_folder_of_a_site_leads_to_the_document_that_stands_for_it() {
     assert_snapshot!(place.ctx("validate nodes/a").whole(), @"
     exit: 0
     -- stdout
-    warning[link-anchor]: nodes/a.md:3: `nodes/docs/b` has no section `#no`
+    warning[link-anchor]: nodes/a.md:3: `nodes/docs/b` does not have a section `#no`
       hint: `ctx read nodes/docs/b --outline` lists its sections
     warning[link-broken]: nodes/a.md:5: the link leads to `nodes/docs/gone`, which is neither live nor published
       hint: name an existing document, or remove the link

@@ -297,9 +297,9 @@ fn names_that_windows_cannot_hold_are_a_warning() {
     -- stdout
     warning[name-windows]: nodes/a: b.md: Windows cannot hold the name `a: b`: it contains `:`
       hint: rename it; git on Windows cannot check it out
-    warning[name-windows]: nodes/aux.md: Windows cannot hold the name `aux`: it is that of a device
+    warning[name-windows]: nodes/aux.md: Windows cannot hold the name `aux`: it is the name of a device
       hint: rename it; git on Windows cannot check it out
-    warning[name-windows]: nodes/com1.notes.md: Windows cannot hold the name `com1.notes`: it is that of a device
+    warning[name-windows]: nodes/com1.notes.md: Windows cannot hold the name `com1.notes`: it is the name of a device
       hint: rename it; git on Windows cannot check it out
     warning[name-windows]: nodes/q?.md: Windows cannot hold the name `q?`: it contains `?`
       hint: rename it; git on Windows cannot check it out

@@ -78,7 +78,7 @@ fn an_alias_of_two_documents_is_ambiguous() {
     assert_snapshot!(place.ctx("validate").whole(), @"
     exit: 0
     -- stdout
-    warning[link-ambiguous]: z.md:13: `SHARED` fits 2 documents; `x/one` is taken
+    warning[link-ambiguous]: z.md:13: `SHARED` matches 2 documents; `x/one` is used
       hint: write `[[x/one]]`, or the id of another
     4 documents checked: 0 errors, 1 warning
     -- stderr
@@ -505,10 +505,10 @@ fn validate_reports_embedded_files_that_are_not_there() {
     assert_snapshot!(place.ctx("validate").whole(), @"
     exit: 0
     -- stdout
-    warning[image-missing]: notes/a.md:5: the file of the image `missing.png` is not there
-      hint: add the file to the vault or its git repository, or mend the path
-    warning[image-missing]: notes/a.md:7: the file of the image `tape.mp3` is not there
-      hint: add the file to the vault or its git repository, or mend the path
+    warning[image-missing]: notes/a.md:5: the file of the image `missing.png` does not exist
+      hint: add the file to the vault or its git repository, or fix the path
+    warning[image-missing]: notes/a.md:7: the file of the image `tape.mp3` does not exist
+      hint: add the file to the vault or its git repository, or fix the path
     3 documents checked: 0 errors, 2 warnings
     -- stderr
     ");

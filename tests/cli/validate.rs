@@ -20,15 +20,15 @@ fn links_that_lead_nowhere_are_warnings_with_their_lines() {
     -- stdout
     warning[link-broken]: nodes/a.md:3: the link leads to `nodes/polcy`, which is neither live nor published
       hint: did you mean `nodes/policy`?
-    warning[link-broken]: nodes/a.md:3: the link `../../../x.md` names no document: the path leaves the vault
+    warning[link-broken]: nodes/a.md:3: the link `../../../x.md` does not name a document: the path leaves the vault
       hint: write a path in the vault, or `contextnest://` and an id
-    warning[link-anchor]: nodes/a.md:4: `nodes/policy` has no section `#exeptions`
+    warning[link-anchor]: nodes/a.md:4: `nodes/policy` does not have a section `#exeptions`
       hint: did you mean `#exceptions`?
     warning[link-broken]: nodes/a.md:5: the link leads to `nothing`, which is neither live nor published
       hint: name an existing document, or remove the link
-    warning[link-ambiguous]: nodes/a.md:5: `note` fits 2 documents; `nodes/x/note` is taken
+    warning[link-ambiguous]: nodes/a.md:5: `note` matches 2 documents; `nodes/x/note` is used
       hint: write `[[nodes/x/note]]`, or the id of another
-    warning[link-broken]: nodes/a.md:6: the link `contextnest://nodes/a@0` names no document: expected a checkpoint number from 1 after `@`, but found `0`
+    warning[link-broken]: nodes/a.md:6: the link `contextnest://nodes/a@0` does not name a document: expected a checkpoint number from 1 after `@`, but found `0`
       hint: write a path in the vault, or `contextnest://` and an id
     4 documents checked: 0 errors, 6 warnings
     -- stderr
@@ -51,7 +51,7 @@ fn what_was_published_may_be_linked() {
     assert_snapshot!(place.ctx("validate nodes/a").whole(), @"
     exit: 0
     -- stdout
-    warning[link-anchor]: nodes/a.md:1: `nodes/b` has no section `#c`
+    warning[link-anchor]: nodes/a.md:1: `nodes/b` does not have a section `#c`
       hint: did you mean `#b`?
     warning[link-broken]: nodes/a.md:1: the link leads to `nodes/old`, which is neither live nor published
       hint: did you mean `nodes/a`?
@@ -153,11 +153,11 @@ fn problems_that_repeat_are_one_line_unless_all_are_asked_for() {
     warning[link-broken]: 12 times in 3 files: the link leads to …, which is neither live nor published
       first: nodes/a0.md:3, nodes/a0.md:4, nodes/a0.md:5
       hint: `ctx validate --all` lists each with its hint
-    warning[link-broken]: nodes/a0.md:7: the link `../../../x.md` names no document: the path leaves the vault
+    warning[link-broken]: nodes/a0.md:7: the link `../../../x.md` does not name a document: the path leaves the vault
       hint: write a path in the vault, or `contextnest://` and an id
-    warning[link-broken]: nodes/a1.md:7: the link `../../../x.md` names no document: the path leaves the vault
+    warning[link-broken]: nodes/a1.md:7: the link `../../../x.md` does not name a document: the path leaves the vault
       hint: write a path in the vault, or `contextnest://` and an id
-    warning[link-broken]: nodes/a2.md:7: the link `../../../x.md` names no document: the path leaves the vault
+    warning[link-broken]: nodes/a2.md:7: the link `../../../x.md` does not name a document: the path leaves the vault
       hint: write a path in the vault, or `contextnest://` and an id
     3 documents checked: 0 errors, 15 warnings
     -- stderr
@@ -208,20 +208,20 @@ fn images_and_anchors_of_the_same_page_are_checked() {
          ![x](gone.png) ![x](out.png) ![x](../../../a.png) ![x](%ff.png) ![x](../nodes)\n",
     );
     assert_snapshot!(place.ctx("validate --vault docs").ok().stdout, @"
-    warning[link-anchor]: nodes/a.md:3: the document has no section `#one-prt`
+    warning[link-anchor]: nodes/a.md:3: the document does not have a section `#one-prt`
       hint: did you mean `#one-part`?
-    warning[link-anchor]: nodes/a.md:3: the document has no section `#Two`
+    warning[link-anchor]: nodes/a.md:3: the document does not have a section `#Two`
       hint: name a heading of this document
     warning[link-broken]: nodes/a.md:5: the link leads to `nodes`, which is neither live nor published
       hint: name an existing document, or remove the link
-    warning[link-broken]: nodes/a.md:5: the link `%ff.png` names no document: its percent-encoded bytes are not a name
+    warning[link-broken]: nodes/a.md:5: the link `%ff.png` does not name a document: its percent-encoded bytes are not a name
       hint: write a path in the vault, or `contextnest://` and an id
-    warning[image-missing]: nodes/a.md:5: the file of the image `gone.png` is not there
-      hint: add the file to the vault or its git repository, or mend the path
-    warning[image-missing]: nodes/a.md:5: the file of the image `out.png` is not there
-      hint: add the file to the vault or its git repository, or mend the path
-    warning[image-missing]: nodes/a.md:5: the file of the image `../../../a.png` is not there
-      hint: add the file to the vault or its git repository, or mend the path
+    warning[image-missing]: nodes/a.md:5: the file of the image `gone.png` does not exist
+      hint: add the file to the vault or its git repository, or fix the path
+    warning[image-missing]: nodes/a.md:5: the file of the image `out.png` does not exist
+      hint: add the file to the vault or its git repository, or fix the path
+    warning[image-missing]: nodes/a.md:5: the file of the image `../../../a.png` does not exist
+      hint: add the file to the vault or its git repository, or fix the path
     1 document checked: 0 errors, 7 warnings
     ");
 }

@@ -1,4 +1,4 @@
-//! The other names of live documents (`spec/graph.md`, section 7).
+//! Aliases of live documents (`spec/graph.md`, section 7).
 
 use std::collections::HashMap;
 
@@ -10,8 +10,8 @@ use crate::text::document::links::Names;
 use crate::text::document::obsidian::Markup;
 use crate::values::model::id::{DocumentId, fold};
 
-/// Each of some documents that has a live file, with its other names; none where the configuration
-/// gives documents no such names. Reads the files.
+/// Returns each of some documents that has a live file, with its aliases. The result is empty if
+/// the configuration does not support aliases. Reads the files.
 pub(crate) fn read<'i>(
     vault: &Vault,
     ids: impl Iterator<Item = &'i DocumentId>,
@@ -29,7 +29,7 @@ pub(crate) fn read<'i>(
     ids.par_iter().filter_map(names).collect()
 }
 
-/// The documents that each name means, by its folding.
+/// Returns the documents that each name means, by its folded text.
 pub(crate) fn by_name(aliases: Vec<(DocumentId, Vec<String>)>) -> HashMap<String, Names> {
     let mut by_name: HashMap<String, Vec<DocumentId>> = HashMap::new();
     for (id, names) in aliases {

@@ -1,5 +1,5 @@
 //! Ids that look alike: different letters that people read as the same (Unicode Technical Standard
-//! 39, section 4). Such an id is allowed, because honest ids of one script look alike too.
+//! 39, section 4). Such an id is allowed, because honest ids of one script look alike, too.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -9,12 +9,12 @@ use super::linked::warning;
 use crate::text::document::validate::Problem;
 use crate::values::model::id::DocumentId;
 
-/// The code of the warning.
+/// Code of the warning.
 pub const CODE: &str = "id-confusable";
 
 /// Returns a warning for each live document, given by path and id, whose id has the skeleton of
-/// another id among `ids`. `ids` are those of the live and the published documents. Ids that collide
-/// are not reported here.
+/// another id among `ids`. `ids` are those of the live and the published documents. Ids that
+/// collide are not reported here.
 pub fn problems<'f>(
     live: impl Iterator<Item = (&'f str, &'f DocumentId)>,
     ids: &BTreeSet<DocumentId>,
@@ -36,8 +36,8 @@ pub fn problems<'f>(
     live.filter_map(problem).collect()
 }
 
-/// Of the ids with one skeleton the first, and the first that does not collide with it: one of them
-/// is another id than any that is asked about, however many there are.
+/// The first of the ids with one skeleton, and the first that does not collide with it. At least
+/// one of them differs from any id that is asked about.
 struct Alike<'i> {
     first: &'i DocumentId,
     second: Option<&'i DocumentId>,
@@ -47,7 +47,7 @@ fn skeleton_of(id: &DocumentId) -> String {
     skeleton(id.as_str()).collect()
 }
 
-/// Where two different ids differ first.
+/// Describes the first difference of two different ids.
 fn difference(id: &DocumentId, other: &DocumentId) -> String {
     let (mut ours, mut theirs) = (id.as_str().chars(), other.as_str().chars());
     for at in 1.. {

@@ -1,5 +1,5 @@
-//! Copies of documents that sync programs, merge tools and people leave beside them
-//! (`spec/document.md`, section 9). The names are in [`crate::files::vault::copies`].
+//! Copies of documents that sync programs, merge tools and people leave next to them
+//! (`spec/document.md`, section 9). [`crate::files::vault::copies`] contains the names.
 
 use super::linked::warning;
 use crate::files::vault::Vault;
@@ -7,10 +7,10 @@ use crate::files::vault::copies::{COMPARED, copied, is_near, likely_original};
 use crate::text::document::validate::Problem;
 use crate::text::document::{Document, utf8};
 
-/// The code of the warning.
+/// Code of the warning.
 pub(crate) const CODE: &str = "copy";
 
-/// Returns the warning about a live document that is a copy of another, or nearly so.
+/// Returns the warning about a live document that is a copy, or nearly a copy, of another.
 pub(crate) fn problem(vault: &Vault, path: &str, body: &str) -> Option<Problem> {
     if let Some(copied) = copied(vault, path) {
         let hint = "merge the two files, and delete the copy";
@@ -25,7 +25,7 @@ pub(crate) fn problem(vault: &Vault, path: &str, body: &str) -> Option<Problem> 
         return None;
     }
     let message =
-        format!("its text is nearly that of `{original}`, and its name is that of a copy");
+        format!("its text is nearly that of `{original}`, and its name looks like that of a copy");
     let hint = "if it is a copy, merge the two files, and delete one";
     Some(warning(CODE, None, message, hint.to_owned()))
 }

@@ -1,56 +1,56 @@
-//! Problems as they come. All are counted; of each code no more are kept than a reader can use, and
-//! those that say the same of many places are one [`Group`].
+//! A list of problems with limits. All problems are counted, but only a limited number of each code
+//! is kept. Problems that say the same about many places make one [`Group`].
 
 use std::collections::BTreeMap;
 
 use crate::text::document::validate::{Problem, Severity};
 
-/// A message that occurs more often than this is printed once, with a count.
+/// Number of occurrences above which a message is printed once, with a count.
 pub const REPEATED: usize = 5;
-/// How many places of a group are named.
+/// Number of places of a group that are named.
 const PLACES: usize = 3;
-/// How many groups are kept apart; hostile texts make any number of messages.
+/// Maximum number of groups; hostile texts can cause any number of messages.
 const MAX_GROUPS: usize = 10_000;
 
-/// What is wrong with the files of a vault.
+/// Problems of the files of a vault.
 #[derive(Debug)]
 pub struct Gathered {
-    /// The problems that are kept, by path.
+    /// Kept problems, by path.
     pub files: BTreeMap<String, Vec<Problem>>,
-    /// How many are errors.
+    /// Number of errors.
     pub errors: usize,
-    /// How many are warnings.
+    /// Number of warnings.
     pub warnings: usize,
-    /// How many are counted and not kept.
+    /// Number of problems that are counted, but not kept.
     pub omitted: usize,
     kept: BTreeMap<&'static str, usize>,
     most: usize,
     groups: BTreeMap<GroupKey, Group>,
 }
 
-/// The code and the pattern of the message.
+/// Code and pattern of the message.
 pub type GroupKey = (&'static str, String);
 
-/// Problems with one code whose messages differ only in what they quote.
+/// Problems with one code whose messages differ only in quoted parts and numbers.
 #[derive(Clone, Debug)]
 pub struct Group {
-    /// Error or warning.
+    /// Severity of the problems.
     pub severity: Severity,
-    /// How many there are.
+    /// Number of problems.
     pub count: usize,
-    /// How many of them are not kept.
+    /// Number of problems that are not kept.
     pub omitted: usize,
-    /// In how many files.
+    /// Number of files with such a problem.
     pub files: usize,
-    /// The first places: path and line.
+    /// First places: path and line.
     pub places: Vec<(String, Option<usize>)>,
-    /// The quoted pieces and numbers of the message, as far as all have the same.
+    /// Quoted parts and numbers of the message; `None` for parts that differ.
     pieces: Vec<Option<String>>,
     last: String,
 }
 
 impl Group {
-    /// The message of all of them, with `…` for what differs.
+    /// Returns the message of the group, with `…` for parts that differ.
     pub fn message(&self, key: &GroupKey) -> String {
         let mut pieces = self.pieces.iter();
         let mut out = String::new();
@@ -68,7 +68,7 @@ impl Group {
 }
 
 impl Gathered {
-    /// Keeps so many problems of each code.
+    /// Makes an empty list that keeps up to `most` problems of each code.
     pub fn new(most: usize) -> Self {
         Self {
             files: BTreeMap::new(),
@@ -81,7 +81,7 @@ impl Gathered {
         }
     }
 
-    /// Takes in one problem.
+    /// Adds one problem.
     pub fn push(&mut self, path: &str, problem: Problem) {
         match problem.severity {
             Severity::Error => self.errors += 1,
@@ -97,7 +97,7 @@ impl Gathered {
         }
     }
 
-    /// Takes in the problems of one file.
+    /// Adds the problems of one file.
     pub fn extend(&mut self, path: &str, problems: impl IntoIterator<Item = Problem>) {
         problems.into_iter().for_each(|problem| self.push(path, problem));
     }
@@ -133,22 +133,22 @@ impl Gathered {
         }
     }
 
-    /// The group that a problem is printed as, if there is one.
+    /// Returns the group that a problem is printed with, if there is one.
     pub fn group_of(&self, problem: &Problem) -> Option<(&GroupKey, &Group)> {
         let key = (problem.code, pattern(&problem.message).0);
         self.groups.get_key_value(&key).filter(|(_, group)| group.count > REPEATED)
     }
 
-    /// The groups that are printed as one, in the order of their codes.
+    /// Returns the groups that are printed as one message, in the order of their codes.
     pub fn repeated(&self) -> impl Iterator<Item = (&GroupKey, &Group)> {
         self.groups.iter().filter(|(_, group)| group.count > REPEATED)
     }
 }
 
-/// The place of a quoted piece or a number in a pattern; no message has it.
+/// Placeholder of a quoted part or number in a pattern; no message contains it.
 const SLOT: char = '\u{0}';
 
-/// A message without what it quotes and without its numbers, and these pieces in their order.
+/// Splits a message into its pattern, and its quoted parts and numbers in order.
 pub fn pattern(message: &str) -> (String, Vec<&str>) {
     let (mut pattern, mut pieces, mut rest) = (String::new(), Vec::new(), message);
     while let Some(c) = rest.chars().next() {
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn messages_that_differ_in_what_they_quote_are_one_group() {
+    fn problems_with_one_pattern_make_one_group() {
         let mut gathered = Gathered::new(4);
         for n in 0..6 {
             let message = format!("`version` leads to `nodes/{n}`, the {n}th of 6");
@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pattern_reads_any_message() {
+    fn pattern_accepts_any_message() {
         for text in ["", "`", "``", "a`b", "`a`b`c`", "\u{0}`\u{e9}`\u{e9}7", "7"] {
             let (pattern, pieces) = pattern(text);
             assert_eq!(pattern.matches(SLOT).count(), pieces.len(), "{text:?}");

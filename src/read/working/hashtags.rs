@@ -1,5 +1,6 @@
-//! Hashtags of live documents that are no tags here, so that they select nothing
-//! (`spec/document.md`, DOC-37). Only a validator names them: vaults of Obsidian have many.
+//! Hashtags of live documents that are not tags here, so that they select nothing
+//! (`spec/document.md`, DOC-37). Only a validator reports them, because vaults of Obsidian
+//! have many.
 
 use super::LiveFile;
 use super::linked::warning;
@@ -8,7 +9,8 @@ use crate::text::document::obsidian::Markup;
 use crate::text::document::validate::Problem;
 use crate::values::model::tag::TagError;
 
-/// The hashtags of a live document that select nothing, each name once, in the order of the text.
+/// Returns the hashtags of a live document that select nothing, each name once, in the order of
+/// the text.
 pub(crate) fn problems(vault: &Vault, file: &LiveFile) -> Vec<Problem> {
     let Ok(content) = &file.content else { return Vec::new() };
     let start = content.document.parts.body;

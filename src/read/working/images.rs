@@ -1,5 +1,5 @@
-//! Whether the file of an image is there: in the vault's folder or in the git repository that holds
-//! it. Nothing is read, and no link leads out of these folders.
+//! Existence of image files in the folder of the vault, or in the git repository that contains it.
+//! No file is read, and no link leads out of these folders.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -10,26 +10,27 @@ use unicode_normalization::UnicodeNormalization as _;
 use crate::text::document::links::{Image, last_segment};
 use crate::values::model::id::fold;
 
-/// The folders in which images are looked for.
+/// Folders that are searched for images.
 #[derive(Clone, Debug)]
 pub struct ImageFolders {
     vault: PathBuf,
-    /// The vault's folder in its repository, and the top of that; what a path that leaves the vault
-    /// is looked up in.
+    /// The vault's folder in its repository, and the top of the repository, to look up paths that
+    /// leave the vault.
     repository: Option<(PathBuf, PathBuf)>,
-    /// The folded names of the files in these folders; gathered when one is asked for by its name.
+    /// Folded names of the files in these folders, collected on first use.
     names: OnceLock<HashSet<String>>,
 }
 
 impl ImageFolders {
-    /// The folder of a vault, and the repository that it is in: the vault's folder there, which may
-    /// be another one for a copy, and the top of the repository.
+    /// Makes the folders of a vault and its repository. The latter are the vault's folder in the
+    /// repository, which is another one for a copy, and the top of the repository.
     pub fn new(vault: &Path, repository: Option<(&Path, &Path)>) -> Self {
         let repository = repository.map(|(root, top)| (root.to_owned(), top.to_owned()));
         Self { vault: vault.to_owned(), repository, names: OnceLock::new() }
     }
 
-    /// The names of all files that an embedded link may mean. Obsidian hides what begins with `.`.
+    /// Returns the names of all files that an embedded link can name. Obsidian hides names that
+    /// begin with `.`.
     fn names(&self) -> &HashSet<String> {
         self.names.get_or_init(|| {
             let top = self.repository.as_ref().filter(|(root, _)| *root == self.vault);
@@ -51,12 +52,12 @@ impl ImageFolders {
         })
     }
 
-    /// Whether an image is a regular file in these folders.
+    /// Returns true if an image is a regular file in these folders.
     pub(super) fn hold(&self, image: &Image, path: &str) -> bool {
         let (base, top) = match (image.above, &self.repository) {
             (0, None) => (Some(self.vault.as_path()), self.vault.as_path()),
             (0, Some((root, top))) => {
-                // Of a copy, only what is in it can be reached.
+                // A copy cannot reach anything outside of it.
                 let top = if *root == self.vault { top.as_path() } else { self.vault.as_path() };
                 (Some(self.vault.as_path()), top)
             }

@@ -1,7 +1,7 @@
-//! Links that lead to documents: the live documents and packs that refer to an id, and would refer
-//! to nothing if the id were gone.
+//! Links to documents: references in live documents and packs that would be broken if the document
+//! were gone.
 //!
-//! What names the past is no such link: `derived_from`, and a URI with a checkpoint.
+//! Links to the past are not included: `derived_from`, and a URI with a checkpoint.
 
 use std::collections::BTreeSet;
 
@@ -23,7 +23,7 @@ use crate::values::model::id::DocumentId;
 use crate::values::model::layout::{self, limit};
 
 words! {
-    /// A way in which a live file names a document.
+    /// Kind of a reference from a live file to a document.
     #[derive(PartialOrd, Ord)]
     pub enum InboundKind {
         /// A text mentions it.
@@ -50,90 +50,90 @@ impl From<LinkKind> for InboundKind {
 /// One link to a document.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Inbound {
-    /// The file that has it.
+    /// Path of the file that contains the link.
     pub path: String,
-    /// Its line, from 1.
+    /// Line of the link, from 1.
     pub line: usize,
-    /// The document that it names.
+    /// Document that it names.
     pub to: DocumentId,
-    /// `reference`, `depends_on` or `pack`.
+    /// Kind of the link.
     pub kind: InboundKind,
 }
 
-/// The links of live documents and packs that lead to some documents.
+/// Links of live documents and packs that lead to some documents.
 pub(crate) struct LinksTo<'t> {
     vault: &'t Vault,
     leaving: Leaving<'t>,
-    /// The live documents.
+    /// Paths of the live documents.
     paths: Vec<String>,
     targets: Targets<'t>,
 }
 
-/// The links of live files that an event concerns.
+/// Links of live files that an event affects.
 #[derive(Clone, Debug, Default)]
 pub struct FoundLinks {
-    /// Those that lead to its documents.
+    /// Links that lead to its documents.
     pub inbound: Vec<Inbound>,
-    /// Those that lead to other documents after it.
+    /// Links that lead to other documents after the event.
     pub captured: Vec<Captured>,
-    /// Texts behind wikilinks that would be links to its documents without these, as in
-    /// `[[1]](a.md)`.
+    /// Texts after wikilinks that would be links to its documents without the wikilink, as
+    /// in `[[1]](a.md)`.
     pub texts: Vec<Inbound>,
-    /// The files whose links could not be read.
+    /// Files whose links could not be read.
     pub unread: Vec<String>,
 }
 
-/// A link that leads to another document after an event, though nothing in it was changed.
+/// A link that leads to another document after an event, although the link was not changed.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Captured {
-    /// The file that has it.
+    /// Path of the file that contains the link.
     pub path: String,
-    /// Its line, from 1.
+    /// Line of the link, from 1.
     pub line: usize,
-    /// The document that it led to.
+    /// Document that it led to.
     pub was: DocumentId,
-    /// The document that it leads to.
+    /// Document that it leads to.
     pub now: DocumentId,
 }
 
-/// The file of a document whose links to `old` are to lead to `new`.
+/// The file of a document whose links are changed from `old` to `new`.
 #[derive(Clone, Debug)]
 pub struct FixedLinks {
-    /// The document.
+    /// Id of the document.
     pub id: DocumentId,
-    /// Its bytes.
+    /// Current bytes of the file.
     pub old: Vec<u8>,
-    /// Its text with the links that could be changed.
+    /// New text, with the links that could be changed.
     pub new: Retargeted,
 }
 
 /// A link of a moved document by a path from its folder.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct RelativeLink {
-    /// The new file of the document.
+    /// Path of the new file of the document.
     pub path: String,
-    /// Its line, from 1.
+    /// Line of the link, from 1.
     pub line: usize,
-    /// What it names, as it was written.
+    /// Target of the link, as written.
     pub text: String,
 }
 
-/// The links of a moved document that its move concerns.
+/// Links of a moved document that its move affects.
 #[derive(Clone, Debug)]
 pub(crate) struct OwnLinks {
-    /// Those that lead to the document itself.
+    /// Links that lead to the document itself.
     pub(crate) inbound: Vec<Inbound>,
-    /// Those that lead to another document from the new folder, or by the new id.
+    /// Links that lead to another document from the new folder, or by the new id.
     pub(crate) captured: Vec<Captured>,
-    /// The relative ones that would name something else from the new folder.
+    /// Relative links that would name something else from the new folder.
     pub(crate) relative: Vec<RelativeLink>,
-    /// The text in which all of them name what they named.
+    /// Text in which all links have their old targets.
     pub(crate) fixed: Retargeted,
 }
 
 impl<'t> LinksTo<'t> {
-    /// Those to these documents. Walks over the vault, and reads the live documents where aliases
-    /// count.
+    /// Makes the links to these documents. Lists the vault, and reads the live documents if the
+    /// configuration supports aliases.
     pub(crate) fn new(
         vault: &'t Vault,
         published: impl Iterator<Item = DocumentId>,
@@ -154,14 +154,15 @@ impl<'t> LinksTo<'t> {
         Self { vault, leaving, paths, targets }
     }
 
-    /// Whether the links of a document are looked at apart from those of the others.
+    /// Returns true if the links of a document are handled separately from those of
+    /// other documents.
     fn is_own(&self, id: &DocumentId) -> bool {
         let becomes = self.leaving.becomes.filter(|becomes| becomes.text.is_some());
         self.leaving.ids.contains(id) || becomes.is_some_and(|becomes| becomes.new == id)
     }
 
-    /// All, in the order of files and lines. Links between the documents themselves are left out.
-    /// Reads every live document and the introduction.
+    /// Returns all links, in the order of files and lines, except links between the documents
+    /// themselves. Reads every live document and the introduction.
     pub(crate) fn all(&self) -> FoundLinks {
         let files = self.paths.par_iter().filter_map(|path| read(self.vault, path));
         let parts: Vec<FoundLinks> = files
@@ -226,7 +227,7 @@ impl<'t> LinksTo<'t> {
         found
     }
 
-    /// Leads these links of live documents to the new id. Reads the documents that have them.
+    /// Changes these links of live documents to the new id. Reads the documents that contain them.
     pub(crate) fn retargeted(&self, links: &[Inbound]) -> Result<Vec<FixedLinks>, FileError> {
         let of_documents = links.iter().filter(|link| link.kind != InboundKind::Pack);
         let paths: BTreeSet<&str> = of_documents.map(|link| link.path.as_str()).collect();
@@ -247,7 +248,7 @@ impl<'t> LinksTo<'t> {
         Ok(fixed)
     }
 
-    /// The links that a document itself has, which goes from `old` to `new` with this text.
+    /// Returns the links of a document with this text, which moves from `old` to `new`.
     pub(crate) fn own(&self, text: &str, old: &DocumentId, new: &DocumentId) -> OwnLinks {
         let read = own_links(text, old);
         let inbound = |link: &Link| {
@@ -288,13 +289,14 @@ impl<'t> LinksTo<'t> {
     }
 }
 
-/// The links of a document by its text.
+/// Returns the links of a document by its text.
 fn own_links(text: &str, id: &DocumentId) -> Vec<Link> {
     let document = Document::of_live(text);
     document.map(|document| links::links(id, text, &document)).unwrap_or_default()
 }
 
-/// The introduction to the vault, which every agent gets. Its links make no edges of the graph.
+/// Reads the introduction to the vault, which every agent gets. Its links are not edges of
+/// the graph.
 fn introduction(vault: &Vault) -> Option<LiveFile> {
     let bytes = vault.files().read_optional(layout::CONTEXT, limit::DOCUMENT);
     let content = match bytes {

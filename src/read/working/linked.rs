@@ -1,10 +1,9 @@
-//! What is wrong with the links of live documents: targets that are not there, sections that a
-//! target does not have, names that fit several documents, sources that wait for each other
-//! (`spec/graph.md`).
+//! Problems of the links of live documents: missing targets and sections, ambiguous names, and
+//! sources that wait for each other (`spec/graph.md`).
 //!
-//! A target is looked for among the live files and the documents of the head, which the caller
-//! hands in as a [`Published`]. What only the past holds may be named by `derived_from` and by a
-//! URI with a checkpoint.
+//! Targets are searched among the live files and the documents of the head, which the caller passes
+//! as a [`Published`]. Only `derived_from` and a URI with a checkpoint may name a document that
+//! existed only in the past.
 
 use crate::values::model::hint::{Call, Hint, Verb};
 use std::cell::{OnceCell, RefCell};
@@ -29,16 +28,16 @@ use crate::values::model::id::{DocumentId, fold};
 use crate::values::model::layout;
 use crate::values::text_util::Nearest;
 
-/// The documents of the head.
+/// Documents of the head.
 pub trait Published {
-    /// Their ids.
+    /// Returns their ids.
     fn ids(&self) -> Vec<DocumentId>;
 
-    /// The text of one of them, if it can be read.
+    /// Returns the text of one of them, if it can be read.
     fn text(&self, id: &DocumentId) -> Option<String>;
 }
 
-/// The codes of problems with links, in the order of the specification.
+/// Codes of problems with links, in the order of the specification.
 pub const CODES: [&str; 8] = [
     "link-broken",
     "link-anchor",
@@ -50,28 +49,28 @@ pub const CODES: [&str; 8] = [
     "dependency-unlisted",
 ];
 
-/// Looks at the links of live documents.
+/// Checker of the links of live documents.
 pub struct Surroundings<'v> {
     vault: &'v Vault,
     published: &'v dyn Published,
     images: ImageFolders,
     ids: BTreeSet<DocumentId>,
     named: HashMap<String, Names>,
-    /// By their folding: the documents that other names mean; read when a name is no file's.
+    /// Documents by the folded text of an alias, read when a name is not that of a file.
     aliased: OnceCell<HashMap<String, Names>>,
-    /// The ids by their folding; gathered when a path of a site leads nowhere.
+    /// Ids by their folded text, collected when a path of a site leads nowhere.
     folded: OnceCell<HashMap<String, DocumentId>>,
-    /// The folders of documents, folded; gathered when one is not there as it is written.
+    /// Folded folders of documents, collected when a folder does not exist as written.
     folders: OnceCell<HashSet<String>>,
-    /// The anchors of documents that were asked for.
+    /// Cached anchors of documents.
     anchors: RefCell<HashMap<DocumentId, Rc<BTreeSet<String>>>>,
     near: RefCell<Nearest>,
-    /// Whether documents that were asked for are sources.
+    /// Cached results: true if a document is a source.
     sources: RefCell<HashMap<DocumentId, Option<bool>>>,
 }
 
-/// Returns true if an anchor differs from one of these only in how often `-` is repeated: MkDocs makes
-/// `x-y` of the heading `X & Y`, and GitHub `x--y`.
+/// Returns true if an anchor differs from one of these only in the number of repeated `-`. For the
+/// heading `X & Y`, MkDocs makes `x-y`, and GitHub `x--y`.
 fn is_of_other_site(anchors: &BTreeSet<String>, anchor: &str) -> bool {
     let parts = |anchor: &str| -> Vec<String> {
         anchor.split('-').filter(|part| !part.is_empty()).map(str::to_owned).collect()
@@ -81,7 +80,8 @@ fn is_of_other_site(anchors: &BTreeSet<String>, anchor: &str) -> bool {
 }
 
 impl<'v> Surroundings<'v> {
-    /// The live files of a vault, what is published, and where images are.
+    /// Makes a checker for the live files of a vault, the published documents, and the folders
+    /// of images.
     pub fn new(vault: &'v Vault, published: &'v dyn Published, images: ImageFolders) -> Self {
         let paths = vault.documents().documents;
         let live = paths.iter().filter_map(|path| DocumentId::of_document_file(path).ok());
@@ -109,12 +109,12 @@ impl<'v> Surroundings<'v> {
         }
     }
 
-    /// The ids of the live and the published documents.
+    /// Returns the ids of the live and the published documents.
     pub fn ids(&self) -> &BTreeSet<DocumentId> {
         &self.ids
     }
 
-    /// What is wrong with the links of one live document, in the order of its lines.
+    /// Returns the problems of the links of one live document, in the order of its lines.
     pub fn problems(&self, file: &LiveFile) -> Vec<Problem> {
         let (Some(id), Ok(content)) = (&file.id, &file.content) else { return Vec::new() };
         let document = &content.document;
@@ -131,14 +131,14 @@ impl<'v> Surroundings<'v> {
         problems.dedup();
         if found.truncated {
             let message =
-                format!("the text goes on, but only {MAX_LINKS} links and 4 MiB are read");
+                format!("only the first {MAX_LINKS} links and 4 MiB of the text are read");
             let hint = "split the document";
             problems.push(warning("links-truncated", None, message, hint));
         }
         problems
     }
 
-    /// What is wrong with a live source as one that depends on others.
+    /// Returns the problems of the dependencies of a live source.
     pub fn dependency_problems(&self, file: &LiveFile) -> Vec<Problem> {
         let (Some(id), Ok(content)) = (&file.id, &file.content) else { return Vec::new() };
         let document = &content.document;
@@ -155,7 +155,8 @@ impl<'v> Surroundings<'v> {
         problems
     }
 
-    /// What is wrong with a link; `needed` is what the document depends on, if it is a source.
+    /// Returns the problem of a link; `needed` contains the dependencies of the document, if it is
+    /// a source.
     fn problem(
         &self,
         from: &DocumentId,
@@ -175,13 +176,13 @@ impl<'v> Surroundings<'v> {
         })
     }
 
-    /// The document that a link leads to; none where there is nothing more to say of it.
+    /// Returns the document that a link leads to; `None` if there is nothing more to check.
     fn target(&self, from: &DocumentId, link: &Link) -> Result<Option<DocumentId>, Problem> {
         match &link.target {
             LinkTarget::Document(name) => match name.parse::<DocumentId>() {
                 Ok(id) if self.holds(&id, link) => Ok(Some(id)),
                 Ok(id) if self.recased(&id, link).is_some() => Ok(self.recased(&id, link)),
-                // A README that is no document is there all the same.
+                // A README that is not a document exists all the same.
                 Ok(id) if layout::is_readme(&id.live_path()) => Ok(None),
                 _ => self.on_site(name).ok_or_else(|| self.broken(name, link)),
             },
@@ -207,7 +208,7 @@ impl<'v> Surroundings<'v> {
                     Some(found) => {
                         let fits = found.others + 1;
                         let message =
-                            format!("`{name}` fits {fits} documents; `{}` is taken", found.id);
+                            format!("`{name}` matches {fits} documents; `{}` is used", found.id);
                         let hint = format!("write `[[{}]]`, or the id of another", found.id);
                         Err(warning("link-ambiguous", Some(link.line), message, hint))
                     }
@@ -220,7 +221,7 @@ impl<'v> Surroundings<'v> {
         }
     }
 
-    /// What is wrong with a link of a source as a dependency (SRC-3, SRC-4).
+    /// Returns the problem of a link of a source as a dependency (SRC-3, SRC-4).
     fn dependency(
         &self,
         from: &DocumentId,
@@ -243,8 +244,8 @@ impl<'v> Surroundings<'v> {
         }
     }
 
-    /// Whether a document is a source, as its live file or else the head says; none where that cannot
-    /// be read.
+    /// Returns true if a document is a source, by its live file or else by the head; `None` if it
+    /// cannot be read.
     fn is_source(&self, id: &DocumentId) -> Option<bool> {
         if let Some(known) = self.sources.borrow().get(id) {
             return *known;
@@ -262,9 +263,10 @@ impl<'v> Surroundings<'v> {
         found
     }
 
-    /// What a path means that only the generator of a site knows: a page of MDX, which is not a document
-    /// (`None`); a path from the root of a site of Docusaurus, above the vault or not; and in a site of
-    /// Hugo another case, or the folder of a page. `None` if it means nothing.
+    /// Returns the target of a path that only the generator of a site knows; `None` if there is
+    /// none. A page of MDX is not a document (`Some(None)`). In a site of Docusaurus, the path
+    /// begins at the root of the site, which may be above the vault. In a site of Hugo, it is in
+    /// another case, or names the folder of a page.
     fn on_site(&self, path: &str) -> Option<Option<DocumentId>> {
         let from_root = path.rsplit_once("@site/").map(|(_, path)| path);
         let folder = self.vault.root().file_name().and_then(|name| name.to_str());
@@ -281,22 +283,23 @@ impl<'v> Surroundings<'v> {
         })
     }
 
-    /// The document that a path means in a site of Hugo: in another case, or the page of that folder.
+    /// Returns the document of a path in a site of Hugo: in another case, or the page of
+    /// that folder.
     fn page_of_hugo(&self, path: &str) -> Option<DocumentId> {
         let pages = site_targets(&format!("{path}/"), &SiteLinks::default());
         self.in_another_case(&pages).filter(|_| self.vault.is_in_hugo())
     }
 
-    /// The first of some documents that exists under an id that differs in case. Generators of sites,
-    /// such as Hugo, make the paths of pages lower case.
+    /// Returns the first of some documents that exists under an id that differs in case. Generators
+    /// of sites, such as Hugo, make the paths of pages lower case.
     fn in_another_case(&self, targets: &[DocumentId]) -> Option<DocumentId> {
         let all = || self.ids.iter().map(|id| (id.folded(), id.clone())).collect();
         let folded: &HashMap<String, DocumentId> = self.folded.get_or_init(all);
         targets.iter().find_map(|target| folded.get(&target.folded()).cloned())
     }
 
-    /// Whether the configuration maps a path of the site to a folder that is not there. A path that
-    /// it does not map may be a page that the generator of the site makes.
+    /// Returns true if the configuration maps a path of the site to a missing folder. The generator
+    /// of the site may make a page for an unmapped path.
     fn lacks_folder(&self, path: &str) -> bool {
         let mapped = self.vault.config().links.mapped(path);
         mapped.is_some_and(|folder| {
@@ -310,8 +313,7 @@ impl<'v> Surroundings<'v> {
         })
     }
 
-    /// The documents that have this name beside that of their file, as their live files say, or else
-    /// what is published.
+    /// Returns the documents with this alias, by their live files or else the published texts.
     fn aliased(&self, name: &str) -> Option<&Names> {
         let read = || {
             let mut read = aliases::read(self.vault, self.ids.iter());
@@ -334,7 +336,7 @@ impl<'v> Surroundings<'v> {
         self.section(id, &own.anchor, own.line, "the document", rename)
     }
 
-    /// The problem of an anchor that names no section of a document.
+    /// Returns the problem of an anchor that names no section of a document.
     fn section(
         &self,
         target: &DocumentId,
@@ -347,7 +349,7 @@ impl<'v> Surroundings<'v> {
         if has_section(&anchors, anchor) || is_of_other_site(&anchors, anchor) {
             return None;
         }
-        let message = format!("{what} has no section `#{anchor}`");
+        let message = format!("{what} does not have a section `#{anchor}`");
         let near = self.hint(anchor, anchors.iter().map(String::as_str));
         let hint = near.map_or_else(otherwise, |near| format!("did you mean `#{near}`?").into());
         Some(warning("link-anchor", Some(line), message, hint))
@@ -358,18 +360,19 @@ impl<'v> Surroundings<'v> {
             true => self.vault.config().links.map(&image.path),
             false => image.path.as_str().into(),
         };
-        // A document may have such a name, too: `Drawing.excalidraw` is that of a Markdown file.
+        // A document may have such a name, too: `Drawing.excalidraw` is the name of a Markdown
+        // file.
         let is_document = || image.by_name && self.named.contains_key(&name_key(&image.path));
         if self.images.hold(image, &path) || is_document() {
             return None;
         }
-        let message = format!("the file of the image `{}` is not there", image.text);
-        let hint = "add the file to the vault or its git repository, or mend the path";
+        let message = format!("the file of the image `{}` does not exist", image.text);
+        let hint = "add the file to the vault or its git repository, or fix the path";
         Some(warning("image-missing", Some(image.line), message, hint))
     }
 
-    /// The document whose live file has exactly the path of `id`, which differs from its own id in
-    /// case (VAULT-65).
+    /// Returns the document whose live file has exactly the path of `id`, which differs from its
+    /// own id in case (VAULT-65).
     fn recased(&self, id: &DocumentId, link: &Link) -> Option<DocumentId> {
         let recorded = self.vault.recorded_in_other_case(id)?;
         let is_meant = link.kind == LinkKind::Reference
@@ -402,7 +405,7 @@ impl<'v> Surroundings<'v> {
         self.near.borrow_mut().find(name, known)
     }
 
-    /// The anchors of a document, of its live file where there is one.
+    /// Returns the anchors of a document, of its live file if it has one.
     fn anchors_of(&self, id: &DocumentId) -> Rc<BTreeSet<String>> {
         if let Some(known) = self.anchors.borrow().get(id) {
             return Rc::clone(known);
@@ -421,7 +424,8 @@ impl<'v> Surroundings<'v> {
         found
     }
 
-    /// The cycles that live sources are part of, reported at each of them: path and problem.
+    /// Returns the cycles that live sources are part of, reported for each source: path
+    /// and problem.
     pub fn cycles(&self, files: &[LiveFile]) -> Vec<(String, Problem)> {
         let needed = |file: &LiveFile| {
             let (id, content) = (file.id.as_ref()?, file.content.as_ref().ok()?);
@@ -455,7 +459,7 @@ impl<'v> Surroundings<'v> {
     }
 }
 
-/// The line of `depends_on`.
+/// Returns the line of `depends_on`.
 fn depends_on_line(file: &LiveFile) -> Option<usize> {
     let node = file.fields()?.get("source")?.get("depends_on")?;
     Some(node.line + 1)
@@ -463,7 +467,8 @@ fn depends_on_line(file: &LiveFile) -> Option<usize> {
 
 fn unusable(found: &Links) -> impl Iterator<Item = Problem> {
     found.broken.iter().map(|broken| {
-        let message = format!("the link `{}` names no document: {}", broken.text, broken.why);
+        let message =
+            format!("the link `{}` does not name a document: {}", broken.text, broken.why);
         let hint = "write a path in the vault, or `contextnest://` and an id";
         warning("link-broken", Some(broken.line), message, hint)
     })

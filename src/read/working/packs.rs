@@ -1,7 +1,6 @@
-//! The live pack files of a vault, checked together and against the live documents.
+//! Live pack files of a vault, checked together and against the live documents.
 //!
-//! What a selector names is the sealed pack; this is about the files that the next publication
-//! seals.
+//! A selector names sealed packs. This module checks the files that the next publication seals.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::{Bound, Range};
@@ -24,11 +23,11 @@ use crate::values::text_util::Nearest;
 pub struct PackFile {
     /// Path in the vault.
     pub path: String,
-    /// What it says, and everything that is wrong with it.
+    /// Content of the file, and every problem.
     pub reading: Reading,
 }
 
-/// Reads every live pack file, in byte order of paths, without a look at any other file.
+/// Reads every live pack file, in byte order of paths, without reading any other file.
 pub fn read_all(vault: &Vault) -> Vec<PackFile> {
     let is_pack = |path: &String| path.starts_with("packs/");
     let paths = vault.governance_files().into_iter().filter(is_pack);
@@ -51,8 +50,8 @@ pub fn read_all(vault: &Vault) -> Vec<PackFile> {
     paths.map(read).collect()
 }
 
-/// Reads every live pack file, and finds ids that are there twice, URIs that name no live document
-/// and sections that live documents do not have.
+/// Reads every live pack file, and reports repeated ids, URIs that name no live document, and
+/// sections that live documents do not have.
 pub fn check(vault: &Vault) -> Vec<PackFile> {
     let mut files = read_all(vault);
     if files.is_empty() {
@@ -87,7 +86,8 @@ pub fn check(vault: &Vault) -> Vec<PackFile> {
     files
 }
 
-/// What a pack asks for that no live document has: its whole query, all that it selects, or tags.
+/// Returns the parts of a pack that match no live document: its whole query, all that it selects,
+/// or tags.
 fn unmatched(pack: &Pack, live: &Live<'_>, drafts: &Drafts<'_>) -> Vec<PackProblem> {
     let at = |(line, column), kind| PackProblem { line, column, kind };
     let mut found = Vec::new();
@@ -111,8 +111,8 @@ fn unmatched(pack: &Pack, live: &Live<'_>, drafts: &Drafts<'_>) -> Vec<PackProbl
     found
 }
 
-/// Whether a set holds no live document. What a search finds is not known before it is asked, and
-/// what another pack selects is reported there.
+/// Returns true if a set contains no live document. The results of a search are unknown before it
+/// runs, and another pack reports its own selection.
 fn selects_nothing(set: &Expr<Term>, drafts: &Drafts<'_>) -> bool {
     let atom = |term: &Term, span: &Range<usize>| {
         let atom = match term {
@@ -132,10 +132,10 @@ fn selects_nothing(set: &Expr<Term>, drafts: &Drafts<'_>) -> bool {
     found.is_empty()
 }
 
-/// What a part of a query selects is not known here.
+/// Error for a part of a query whose selection is unknown here.
 struct Unknown;
 
-/// Every URI of a pack, those of its query too.
+/// Returns every URI of a pack, including those of its query.
 pub(super) fn references(pack: &Pack) -> impl Iterator<Item = Placed<Uri>> {
     let query = pack.query.iter().flat_map(|query| {
         let uris = query.value.expr.leaves().into_iter().filter_map(|(term, _)| match term {
@@ -148,12 +148,12 @@ pub(super) fn references(pack: &Pack) -> impl Iterator<Item = Placed<Uri>> {
     query.chain(pack.includes.iter().cloned()).chain(pack.excludes.iter().cloned())
 }
 
-/// The live documents, as the URIs of packs ask for them: there may be very many of both.
+/// Live documents, indexed for the URIs of packs, because there may be very many of both.
 struct Live<'f> {
     by_id: BTreeMap<&'f str, &'f LiveFile>,
     tags: TagSet,
     markup: Markup,
-    /// The anchors of the documents that were asked for theirs.
+    /// Cached anchors of documents.
     anchors: HashMap<&'f str, BTreeSet<String>>,
     near: Nearest,
 }
@@ -168,7 +168,7 @@ impl<'f> Live<'f> {
         Self { by_id, tags, markup, anchors, near }
     }
 
-    /// What is wrong if a URI names nothing that is here.
+    /// Returns the problem of a URI that names nothing here.
     fn dead(&mut self, uri: &Placed<Uri>) -> Option<PackProblem> {
         let is_here = match &uri.value.target {
             Target::Document { id, anchor, .. } => match self.by_id.get_key_value(id.as_str()) {
@@ -190,7 +190,7 @@ impl<'f> Live<'f> {
         (!is_here).then(|| problem(uri, ProblemKind::Dead(uri.value.to_string())))
     }
 
-    /// What is wrong if a live document has no such section.
+    /// Returns the problem of an anchor that a live document does not have.
     fn missing(&mut self, id: &'f str, file: &LiveFile, anchor: &str) -> Option<ProblemKind> {
         let content = file.content.as_ref().ok()?;
         let body = content.text.get(content.document.parts.body..)?;

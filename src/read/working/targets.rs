@@ -1,7 +1,7 @@
-//! Which of some documents a link leads to: as the live files say, as the published documents say,
-//! and after they are retired or one of them is moved.
+//! Targets of links among some documents: by the live files, by the published documents, and after
+//! the documents are retired or one of them is moved.
 //!
-//! The tables hold what concerns these documents alone, however many others there are.
+//! The tables contain only data about these documents, for any number of others.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -14,33 +14,33 @@ use crate::values::model::id::{DocumentId, fold};
 /// Documents that leave the maps: they are retired, or one of them is moved.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Leaving<'t> {
-    /// Their ids.
+    /// Ids of the documents.
     pub(crate) ids: &'t BTreeSet<&'t DocumentId>,
-    /// What the one of them becomes that is moved.
+    /// Result of the move, if one of them is moved.
     pub(crate) becomes: Option<Becomes<'t>>,
 }
 
-/// What a moved document becomes.
+/// Result of a move.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Becomes<'t> {
-    /// Its new id.
+    /// New id of the document.
     pub(crate) new: &'t DocumentId,
-    /// Its text, if its links are those that it had under its old id.
+    /// Text of the document, if its links are those that it had under its old id.
     pub(crate) text: Option<&'t str>,
-    /// Whether a checkpoint records the move already.
+    /// True if a checkpoint already records the move.
     pub(crate) is_recorded: bool,
 }
 
-/// Documents that links may lead to, as the names in wikilinks are resolved.
+/// Documents that links may lead to, by the names in wikilinks.
 pub(crate) struct Targets<'t> {
     ids: HashMap<&'t str, &'t DocumentId>,
     becomes: Option<Becomes<'t>>,
-    /// The live and the published documents.
+    /// Live and published documents.
     live: Known,
     published: Known,
-    /// The live and the published documents afterwards.
+    /// Live and published documents after the event.
     after: Known,
-    /// Where links from the root of a site lead.
+    /// Targets of links from the root of a site.
     pub(super) sites: &'t SiteLinks,
 }
 
@@ -48,12 +48,12 @@ pub(crate) struct Targets<'t> {
 pub(super) struct Documents {
     pub(super) live: Vec<DocumentId>,
     pub(super) published: Vec<DocumentId>,
-    /// The other names of live documents, as far as they count.
+    /// Aliases of live documents, if the configuration supports aliases.
     pub(super) aliases: Vec<(DocumentId, Vec<String>)>,
 }
 
 impl<'t> Targets<'t> {
-    /// `names` are those that the moved document links to.
+    /// Makes the targets; `names` are the names that the moved document links to.
     pub(super) fn new(
         leaving: Leaving<'t>,
         documents: &Documents,
@@ -65,7 +65,7 @@ impl<'t> Targets<'t> {
         let new = leaving.becomes.map(|becomes| becomes.new);
         let wanted = Wanted::new(leaving, aliases, names, sites);
         let old = || ids.iter().copied();
-        // The file of a move may be at its new place already.
+        // The file of a move may already be at its new place.
         let is_old = move |id: &&DocumentId| Some(*id) != new;
         let known = || live.iter().chain(published);
         let is_kept = |id: &&DocumentId| !ids.contains(id);
@@ -99,8 +99,8 @@ impl<'t> Targets<'t> {
         }
     }
 
-    /// The target that a link of a document leads to: among the live documents, or else among the
-    /// published ones alone. None where the link names the moved document afterwards already.
+    /// Returns the target of a link of a document, among the live documents, or else among the
+    /// published ones alone. Returns `None` if the link already names the moved document.
     pub(super) fn of(&self, from: &DocumentId, link: &Link) -> Option<&'t DocumentId> {
         let found = self.among(&self.live, from, link);
         let found = found.or_else(|| self.among(&self.published, from, link))?;
@@ -109,8 +109,8 @@ impl<'t> Targets<'t> {
         (!recorded.is_some_and(names_new)).then_some(found)
     }
 
-    /// Whether a link of a document is to follow its target. After a move that is recorded already,
-    /// one that leads to another document may have been written since, and is left to a person.
+    /// Decides if a link of a document follows its target. After a recorded move, a link to another
+    /// document may have been written since, and is left to a person.
     pub(super) fn moves(&self, from: &DocumentId, link: &Link) -> Moves {
         let Some((becomes, _)) = self.becomes.zip(self.of(from, link)) else { return Moves::No };
         let is_unclear = self.among(&self.live, from, link).is_none()
@@ -130,13 +130,13 @@ impl<'t> Targets<'t> {
         self.ids.get(found.as_str()).copied()
     }
 
-    /// Whether a link of a document names this one afterwards.
+    /// Returns true if a link of a document names this one after the event.
     pub(super) fn names(&self, from: &DocumentId, target: &LinkTarget, id: &DocumentId) -> bool {
         self.after.resolve(from, target, self.sites).as_ref() == Some(id)
     }
 
-    /// The document that a link leads to now, and the other one that it leads to afterwards, unless
-    /// that is what becomes of the first. `to` is the linking document afterwards.
+    /// Returns the document that a link leads to now, and the different one that it leads to after
+    /// the event, unless that is the moved document. `to` is the linking document after the event.
     pub(super) fn shifted(
         &self,
         (from, to): (&DocumentId, &DocumentId),
@@ -153,13 +153,13 @@ impl<'t> Targets<'t> {
     }
 }
 
-/// What the tables are to hold.
+/// Keys that the tables must contain.
 struct Wanted {
-    /// The keys of names.
+    /// Keys of names.
     keys: BTreeSet<String>,
-    /// What a path from the root of a site may mean in place of a target.
+    /// Documents that a path from the root of a site may lead to instead of a target.
     rivals: BTreeSet<DocumentId>,
-    /// Aliases, folded.
+    /// Folded aliases.
     aliases: BTreeSet<String>,
 }
 
@@ -184,7 +184,7 @@ impl Wanted {
     }
 }
 
-/// A set of documents, as far as links to the targets depend on it.
+/// A set of documents, with the data that links to the targets depend on.
 struct Known {
     names: HashMap<String, Names>,
     rivals: BTreeSet<DocumentId>,
@@ -217,7 +217,7 @@ impl Known {
         Self { names, rivals, aliases: aliases::by_name(aliases.collect()) }
     }
 
-    /// The document that a link means by the name of its file, or else by an alias.
+    /// Returns the document that a link names by its file, or else by an alias.
     fn resolve(
         &self,
         from: &DocumentId,
@@ -233,7 +233,7 @@ impl Known {
         self.file(from, target, sites).or_else(aliased)
     }
 
-    /// The document that a link means by the name of its file.
+    /// Returns the document that a link names by its file.
     fn file(
         &self,
         from: &DocumentId,
