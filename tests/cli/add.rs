@@ -229,7 +229,7 @@ fn a_place_without_documents_is_refused() {
 }
 
 #[test]
-fn what_cannot_be_published_is_not_written() {
+fn add_writes_nothing_if_the_text_cannot_be_published() {
     let place = Place::vault();
     let before = place.tree();
     assert_snapshot!(place.ctx("add nodes/x --type source --body x").whole(), @"

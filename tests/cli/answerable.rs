@@ -75,7 +75,7 @@ fn text<'l>(lines: &'l mut [Value], verb: &str, n: usize) -> &'l mut Value {
 }
 
 #[test]
-fn who_wrote_and_approved_a_text_is_proved_by_the_chains_of_the_bundle() {
+fn bundle_proves_who_wrote_and_approved_a_text() {
     let place = governed();
     let bundle = bundle(&place);
     assert_eq!(failures(&bundle), Vec::<String>::new());

@@ -407,7 +407,7 @@ fn a_publication_that_governance_refuses_is_recorded() {
 }
 
 #[test]
-fn what_is_withheld_is_counted() {
+fn audit_counts_withheld_documents() {
     let place = vault();
     place.edit("nodes/.versions/fees/v1.md", "5 percent", "9 percent");
     place.ctx("resolve #money --bodies").exits(1);
@@ -503,7 +503,7 @@ fn impact_lists_who_was_handed_a_document_and_what_was_replaced_by_then() {
 }
 
 #[test]
-fn what_was_handed_out_is_made_again_and_compared() {
+fn replay_reproduces_and_compares_each_answer() {
     let place = vault();
     place.write("packs/fees.yml", "id: fees\nquery: '#money'\nagent_instructions: Cite the fee.\n");
     place.write("CONTEXT.md", "---\ntitle: Start\n---\nBe careful.\n");

@@ -103,7 +103,7 @@ fn a_block_of_markdown_says_where_each_text_is_from_and_where_it_ends() {
 }
 
 #[test]
-fn what_does_not_fit_is_left_out_and_named() {
+fn budget_leaves_out_and_names_documents_that_do_not_fit() {
     let place = place();
     let block = place.ctx("resolve '#policy | #tickets' --format markdown --budget 300");
     assert_snapshot!(block.whole(), @r##"

@@ -102,7 +102,7 @@ fn each_event_has_a_line_that_names_its_checkpoint() {
 }
 
 #[test]
-fn what_was_done_to_a_change_log_is_found() {
+fn verify_reports_an_altered_change_log() {
     let origin = vault();
     let path = &logs(&origin)[0];
     let text = origin.read(path);
@@ -378,7 +378,7 @@ fn with_queries_hash_no_word_of_a_command_is_recorded() {
 }
 
 #[test]
-fn what_is_not_begun_is_not_recorded() {
+fn changes_are_not_recorded_before_audit_begin() {
     let place = Place::unrecorded(&[("nodes/a", "# A\n")]);
     place.ctx("head trust").ok();
     place.ctx("audit begin --dry-run").ok();
@@ -514,7 +514,7 @@ fn trace_verify_compares_change_logs_with_the_lines_that_checkpoints_bind() {
 }
 
 #[test]
-fn what_is_bound_cannot_be_set_back_or_left_out() {
+fn verify_reports_bound_lines_that_are_truncated_or_omitted() {
     let origin = bound("delta");
     let log = ".versions/checkpoints.jsonl";
     let path = &logs(&origin)[0];

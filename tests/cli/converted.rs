@@ -156,7 +156,7 @@ fn a_record_that_does_not_verify_is_not_converted() {
 }
 
 #[test]
-fn what_it_expects_is_compared_before_anything_is_written() {
+fn convert_compares_the_expected_hash_before_it_writes() {
     let place = small();
     let before = place.tree();
     let head = hashes(&place);

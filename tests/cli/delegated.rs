@@ -35,7 +35,7 @@ fn answer(place: &Place, verb: &str, selector: &str) -> Output {
 }
 
 #[test]
-fn what_a_search_finds_is_a_set_like_others() {
+fn resolve_treats_search_results_as_a_set() {
     let place = place();
     assert_snapshot!(place.ctx("resolve contextnest://search/fee").whole(), @"
     exit: 0
@@ -251,7 +251,7 @@ fn a_failure_of_the_back_end_keeps_its_code_and_its_hints() {
 }
 
 #[test]
-fn what_a_search_had_to_withhold_is_withheld_by_the_answer() {
+fn resolve_withholds_what_its_search_withholds() {
     let place = place();
     ids(&place, "contextnest://search/fee");
     let history = "nodes/.versions/fees/v1.md";

@@ -54,7 +54,7 @@ fn the_head_of_a_damaged_vault_is_not_trusted() {
 }
 
 #[test]
-fn what_follows_the_last_whole_entry_is_counted() {
+fn verify_counts_bytes_after_the_last_whole_entry() {
     let place = three();
     let whole = place.bytes(HISTORY);
     place.write(HISTORY, [&whole[..], b"  - version: 4\n    ed"].concat());

@@ -631,7 +631,7 @@ fn a_vault_of_the_reference_implementation_is_proved() {
 }
 
 #[test]
-fn what_was_never_published_has_no_evidence() {
+fn export_refuses_a_document_that_was_never_published() {
     let place = vault();
     place.write("nodes/draft.md", "---\nstatus: draft\n---\n# Draft\n");
     let told = place.ctx("evidence export --document nodes/draft").exits(1).stderr;
@@ -639,7 +639,7 @@ fn what_was_never_published_has_no_evidence() {
 }
 
 #[test]
-fn what_is_exported_is_named_once() {
+fn export_refuses_ambiguous_arguments() {
     let place = vault();
     for line in ["", "--session s --document nodes/fees", "0a1b2c3d-1 --session s", "nodes/fees"] {
         assert_eq!(place.ctx(&format!("evidence export {line}")).exit, 2, "{line}");

@@ -81,7 +81,7 @@ fn the_command_that_takes_it_in_takes_it_in() {
 
 /// Where the diff has no place in the file, no command is named that would fail.
 #[test]
-fn what_cannot_be_patched_is_not_said_to_be() {
+fn hint_names_no_patch_that_would_fail() {
     let place = overtaken();
     let hint = |text: &str| {
         place.write("nodes/a.md", text);

@@ -244,7 +244,7 @@ fn a_program_sees_no_variables_but_those_that_are_named() {
 }
 
 #[test]
-fn what_goes_wrong_is_recorded_with_what_was_printed() {
+fn failed_fetch_is_recorded_with_its_output() {
     let place = vault();
     for (script, more, error) in [
         ("echo part; echo why >&2; exit 3", "", "failed: exit status: 3: why"),

@@ -267,7 +267,7 @@ fn a_retirement_changes_nothing_but_what_retiring_changes() {
 }
 
 #[test]
-fn who_retired_a_document_is_said_to_be_covered_by_no_hash() {
+fn verify_reports_that_no_hash_covers_who_retired() {
     let place = place();
     rechain(&place, "nodes/.versions/c/history.yaml", true, |entry| {
         entry.edited_by = "eve@example.com".to_owned();

@@ -91,7 +91,7 @@ fn an_event_about_documents_leaves_them_out_and_runs_under_what_is_sealed() {
 }
 
 #[test]
-fn they_can_be_an_event_of_their_own() {
+fn publish_can_contain_only_governance_files() {
     let place = Place::published(&[("nodes/a", "# A\n")]);
     place.edit("CONTEXT.md", "# Test", "# Test vault");
     assert_snapshot!(place.ctx("publish --changed").whole(), @"

@@ -130,7 +130,7 @@ fn limited() -> Place {
 }
 
 #[test]
-fn what_may_not_be_read_answers_like_an_unknown_id() {
+fn hidden_documents_answer_like_unknown_ids() {
     let place = limited();
     for line in [
         "read ID",

@@ -126,7 +126,7 @@ fn a_result_is_recorded_by_its_hash_with_the_version_of_its_source() {
 }
 
 #[test]
-fn what_the_source_does_not_say_is_refused() {
+fn record_refuses_calls_that_the_source_does_not_declare() {
     let place = vault();
     let fees = users(&place, b"x");
     place.ctx("read nodes/fees --session s").ok();

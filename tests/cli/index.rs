@@ -168,7 +168,7 @@ fn the_same_head_gives_the_same_bytes() {
 }
 
 #[test]
-fn what_others_wrote_is_never_written_over() {
+fn index_never_overwrites_files_of_others() {
     for name in ["context.yaml", "Context.YAML"] {
         let place = Place::vault();
         place.write(name, "mine: true\n");

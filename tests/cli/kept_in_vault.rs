@@ -237,7 +237,7 @@ fn a_second_name_of_a_file_is_not_written_to() {
 }
 
 #[test]
-fn what_git_made_of_the_mode_is_taken_back() {
+fn log_restores_its_mode_after_git_changed_it() {
     let place = vault();
     place.ctx("read nodes/a").ok();
     let path = file(&place);
@@ -338,7 +338,7 @@ fn a_log_that_was_reset_is_found_by_its_writer_and_not_continued() {
 }
 
 #[test]
-fn what_was_done_to_a_log_is_found() {
+fn verify_reports_an_altered_access_log() {
     let origin = vault();
     for session in ["one", "two", "three"] {
         origin.ctx(&format!("read nodes/a --session {session}")).ok();

@@ -179,7 +179,7 @@ fn a_chain_that_goes_further_on_another_branch_is_a_note_that_names_it() {
 }
 
 #[test]
-fn what_a_commit_has_is_not_lost_in_a_power_cut_nor_with_a_branch() {
+fn verify_reports_lost_lines_that_a_commit_contains() {
     let place = repository("accesses: vault");
     read(&place, 3);
     let path = file(&place);
@@ -204,7 +204,7 @@ fn what_a_commit_has_is_not_lost_in_a_power_cut_nor_with_a_branch() {
 }
 
 #[test]
-fn what_another_branch_has_more_is_a_note_that_names_it() {
+fn verify_notes_lines_that_another_branch_contains() {
     let place = repository(SYNC);
     read(&place, 2);
     let path = file(&place);
@@ -231,7 +231,7 @@ fn what_another_branch_has_more_is_a_note_that_names_it() {
 }
 
 #[test]
-fn what_no_commit_ever_had_is_a_note_until_it_is_given_up() {
+fn verify_notes_uncommitted_lines_until_they_are_given_up() {
     let place = repository(SYNC);
     git(&place, "checkout -q -b feat");
     read(&place, 2);
@@ -365,7 +365,7 @@ fn lines_that_are_given_up_are_named() {
 }
 
 #[test]
-fn what_can_be_found_is_not_said_to_be_undetectable() {
+fn trace_verify_notes_only_undetectable_truncations() {
     let place = with(SYNC);
     read(&place, 1);
     let said = place.ctx("trace verify").ok().stderr;

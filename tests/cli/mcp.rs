@@ -382,7 +382,7 @@ fn an_access_is_recorded_as_that_of_the_command() {
 }
 
 #[test]
-fn who_asks_is_what_each_request_says() {
+fn labels_come_from_each_request() {
     let place = place();
     let ask = |id: u64, meta: Value| {
         let params =

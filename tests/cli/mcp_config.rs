@@ -13,7 +13,7 @@ fn vault() -> Place {
 }
 
 #[test]
-fn what_is_printed_starts_the_server() {
+fn mcp_config_prints_a_command_that_starts_the_server() {
     let place = vault();
     let clients = ["claude-code", "claude-desktop", "cursor", "vscode", "codex", "gemini", "zed"];
     for client in clients {
@@ -248,7 +248,7 @@ fn an_entry_of_another_program_is_refused_and_one_of_ctx_is_changed() {
 }
 
 #[test]
-fn what_else_is_in_a_configuration_stays() {
+fn mcp_config_keeps_the_rest_of_a_configuration() {
     let place = vault();
     let text = "// mine\n{\n  \"theme\": \"One\", // dark\n  \"context_servers\": {\n    \"other\": {\"command\": \"x\"}\n  }\n}\n";
     let path = file(&place, ".config/zed/settings.json", text);

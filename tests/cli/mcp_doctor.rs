@@ -114,7 +114,7 @@ fn the_advice_for_a_program_that_is_not_found_works_and_keeps_the_entry() {
 }
 
 #[test]
-fn what_is_wrong_with_an_entry_is_said() {
+fn mcp_doctor_reports_faults_of_an_entry() {
     let place = vault();
     has_problem(&place, "cursor", "config", "is not there");
     let path = place.home().join(".cursor/mcp.json");

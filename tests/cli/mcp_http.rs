@@ -346,7 +346,7 @@ fn a_server_does_not_start_with_tokens_that_others_may_read() {
 }
 
 #[test]
-fn what_stewards_keep_from_a_principal_no_token_of_it_reads() {
+fn token_reads_only_what_its_principal_may_read() {
     let place = Place::vault();
     place.write("nodes/open.md", "# Open\n");
     place.write("nodes/hr/pay.md", "# Pay\n\nA secret sum.\n");

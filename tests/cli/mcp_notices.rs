@@ -200,7 +200,7 @@ fn a_client_that_listens_is_told_what_it_asked_for_and_ends_with_its_input() {
 }
 
 #[test]
-fn what_is_published_right_after_the_acknowledgement_is_told() {
+fn notices_include_a_publication_right_after_the_acknowledgement() {
     let place = place();
     place.write("nodes/a.md", place.read("nodes/a.md") + "More.\n");
     let filter = json!({"resourceSubscriptions": ["contextnest://nodes/a"]});

@@ -175,7 +175,7 @@ fn a_page_of_hits_that_may_not_be_shown_is_not_its_own_next_one() {
 }
 
 #[test]
-fn what_no_page_gave_is_no_cursor() {
+fn pages_refuse_cursors_that_no_page_returned() {
     let place = place();
     let long = "9".repeat(100_000);
     let wrong = [
@@ -423,7 +423,7 @@ fn submitted(count: usize) -> Place {
 const BO: &str = "--profile reviewer --as bo@x.com";
 
 #[test]
-fn what_awaits_a_decision_is_listed_by_pages_while_it_is_the_same() {
+fn review_pages_end_if_the_queue_changes() {
     let place = submitted(5);
     let whole = place.ctx("review --as bo@x.com --json").ok().json("ctx.review");
     let whole = whole["waiting"].as_array().unwrap();

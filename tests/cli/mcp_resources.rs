@@ -115,7 +115,7 @@ fn a_read_resource_is_recorded_as_a_document_that_was_read() {
 }
 
 #[test]
-fn what_is_not_published_is_no_resource_and_a_draft_is_like_nothing() {
+fn resources_exclude_unpublished_documents_and_hide_drafts() {
     let place = place();
     place.write("nodes/gone.md", "Once.\n");
     place.ctx("publish nodes/gone").ok();
@@ -312,7 +312,7 @@ fn resources_are_offered_with_the_tool_that_reads_them() {
 }
 
 #[test]
-fn what_was_read_and_got_is_made_again_from_its_record() {
+fn replay_reproduces_resources_and_prompts() {
     let place = place();
     let requests = [
         ("resources/read", json!({"uri": "contextnest://nodes/returns#exceptions"})),

@@ -172,7 +172,7 @@ fn by_tags() -> Place {
 }
 
 #[test]
-fn who_edits_a_tag_makes_documents_that_have_it() {
+fn editors_of_a_tag_can_create_documents_with_it() {
     let place = by_tags();
     let submitted = json!({"id": "nodes/c1", "body": "x", "tags": ["pub"], "submit": true});
     done(&place, "bo", "context_create", &submitted);
@@ -206,7 +206,7 @@ fn who_edits_a_tag_makes_documents_that_have_it() {
 }
 
 #[test]
-fn who_edits_a_tag_is_not_told_of_what_has_another_one() {
+fn editors_of_a_tag_learn_nothing_of_other_tags() {
     let place = by_tags();
     let create = json!({"id": "nodes/d", "body": "x", "tags": ["hidden"]});
     done(&place, "ana", "context_create", &create);

@@ -288,7 +288,7 @@ fn only_editors_write_drafts_in_a_governed_vault() {
 }
 
 #[test]
-fn who_may_not_have_a_draft_is_not_told_whether_there_is_one() {
+fn tools_do_not_reveal_drafts_to_those_who_cannot_read_them() {
     let place = governed();
     let draft = by(&place, "ana", "context_create", json!({"id": "nodes/b", "body": "x\n"}));
     let hash = draft["live_hash"].clone();
@@ -329,7 +329,7 @@ fn who_may_not_have_a_draft_is_not_told_whether_there_is_one() {
 }
 
 #[test]
-fn what_was_never_published_is_as_unknown_as_what_is_not_there() {
+fn unpublished_documents_answer_like_missing_ones() {
     let place = governed();
     by(&place, "ana", "context_create", json!({"id": "nodes/b", "body": "x\n"}));
     by(&place, "ana", "context_create", json!({"id": "nodes/c", "body": "x\n", "submit": true}));
@@ -924,7 +924,7 @@ fn no_expectation_of_a_version_hands_out_a_text() {
 }
 
 #[test]
-fn what_a_principal_may_not_read_is_not_there_for_any_tool() {
+fn every_tool_hides_documents_that_a_principal_may_not_read() {
     let place = Place::vault();
     place.write("nodes/open.md", "# Open\n\nfor all\n");
     place.write("nodes/hr/pay.md", "---\ntitle: Wages\n---\nconfidential sums\n");

@@ -121,7 +121,7 @@ fn keep_ours(place: &Place) {
 
 /// Some file systems have one file for `r.MD` and `r.md`, so a text of the one may come back as the other.
 #[test]
-fn who_submitted_a_text_under_an_id_that_collides_does_not_approve_it() {
+fn approve_refuses_the_submitter_under_a_colliding_id() {
     let place = governed();
     let by = |who: &str, line: &str| by(&place, who, line);
     git(&place, "checkout -q -b theirs main");
@@ -140,7 +140,7 @@ fn who_submitted_a_text_under_an_id_that_collides_does_not_approve_it() {
 
 /// What a merge gives up of a history is in no history any more, but its text may be submitted again.
 #[test]
-fn who_submitted_a_text_on_a_branch_that_was_given_up_does_not_approve_it() {
+fn approve_refuses_the_submitter_on_an_abandoned_branch() {
     let place = governed();
     let by = |who: &str, line: &str| by(&place, who, line);
     on_branch(&place, "theirs", &EDITED);
@@ -359,7 +359,7 @@ const MOVED: [(&str, &str); 2] = [("ana", "mv nodes/b nodes/uno"), ("kim", "appr
 
 /// The document may have another id on the branch that was given up, or have been moved on either.
 #[test]
-fn who_submitted_a_text_under_an_id_that_a_move_links_does_not_approve_it() {
+fn approve_refuses_the_submitter_under_an_id_that_a_move_links() {
     let moved_first =
         [("bo", "edit nodes/uno"), ("bo", "submit nodes/uno"), ("kim", "approve nodes/uno")];
     let edited_and_moved = [&EDITED[..], &MOVED].concat();

@@ -88,7 +88,7 @@ fn the_id_of_a_retired_document_stays_taken_in_any_case() {
 }
 
 #[test]
-fn what_differs_from_its_published_text_is_not_moved() {
+fn mv_refuses_an_edited_document() {
     let place = one();
     place.edit("nodes/a.md", "One.", "Two.");
     let before = place.tree();
@@ -187,7 +187,7 @@ fn a_dry_run_writes_nothing() {
 }
 
 #[test]
-fn what_was_retired_is_renamed_by_hand() {
+fn mv_refuses_a_retired_document() {
     let place = Place::published(&[("nodes/a", "# A\n")]);
     place.ctx("retire nodes/a").ok();
     let refused = place.ctx("mv nodes/a nodes/b").exits(1).stderr;

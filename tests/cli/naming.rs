@@ -145,7 +145,7 @@ fn a_folder_is_listed_by_its_path_from_here() {
 }
 
 #[test]
-fn what_is_outside_of_the_vault_is_no_part_of_it() {
+fn commands_refuse_paths_outside_of_the_vault() {
     let place = Place::published(&[("nodes/a", "# A\n")]);
     place.edit("nodes/a.md", "# A", "# B");
     let root = place.root().display().to_string();

@@ -137,7 +137,7 @@ fn links_by_an_alias_are_reported_by_a_retirement_and_outlast_a_move() {
 }
 
 #[test]
-fn what_a_checkpoint_answers_depends_on_the_layout_that_it_seals() {
+fn answers_follow_the_layout_that_the_checkpoint_seals() {
     let place = vault("structured", &ALIASED);
     set_layout(&place, "structured", "obsidian");
     assert_snapshot!(place.ctx("neighbors nodes/returns").whole(), @"

@@ -460,7 +460,7 @@ fn a_query_that_selects_nothing_is_a_warning() {
 }
 
 #[test]
-fn what_a_pack_asks_for_and_no_document_has_is_a_warning() {
+fn validate_warns_of_a_pack_that_matches_nothing() {
     let place = Place::vault();
     place.write("nodes/a.md", "---\ntags: [x]\n---\n# A\n");
     let pack = |id: &str, rest: &str| {

@@ -147,7 +147,7 @@ fn half_approved() -> Place {
 }
 
 #[test]
-fn who_approved_a_part_and_completes_the_set_is_not_taken_for_the_submitter() {
+fn read_distinguishes_the_approver_of_a_set_from_its_submitter() {
     for completing in ["approve --change c --as kim@x.com", "approve nodes/b --as kim@x.com"] {
         let place = half_approved();
         place.ctx(completing).ok();

@@ -214,7 +214,7 @@ fn a_cut_without_its_line_is_a_gap() {
 }
 
 #[test]
-fn what_the_retention_keeps_is_not_pruned() {
+fn prune_keeps_what_the_retention_keeps() {
     let place = old_and_new();
     let refused = |command: &str, code: &str| {
         let output = place.ctx(command);

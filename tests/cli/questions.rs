@@ -155,7 +155,7 @@ fn impact_names_the_section_and_the_kind_of_part() {
 }
 
 #[test]
-fn what_is_asked_by_a_wrong_word_is_not_answered_by_nothing() {
+fn trace_refuses_invalid_filters() {
     let place = vault();
     for line in [
         "trace list --verb bogus",
@@ -177,7 +177,7 @@ fn what_is_asked_by_a_wrong_word_is_not_answered_by_nothing() {
 }
 
 #[test]
-fn what_handed_out_no_text_is_not_said_to_be_the_same() {
+fn replay_refuses_records_without_texts() {
     let place = Place::published(&[("nodes/a", "# A\n")]);
     place.ctx("read nodes/a --session s").ok();
     let output = place.typed("trace output --session s").stdin("answer").run().ok().stdout;
@@ -414,7 +414,7 @@ fn a_list_says_what_a_hold_holds_and_which_event_is_bound() {
 }
 
 #[test]
-fn what_is_no_file_of_a_log_hides_no_other() {
+fn stray_files_in_the_log_folder_are_ignored() {
     let place = Place::published(&[("nodes/a", "# A\n")]);
     place.ctx("read nodes/a --session s").ok();
     let whole = place.ctx("trace list").ok().stdout;

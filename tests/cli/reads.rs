@@ -605,7 +605,7 @@ fn the_line_of_a_move_to_an_id_that_may_not_be_read_is_not_in_the_change_log() {
 }
 
 #[test]
-fn what_an_answer_cannot_show_is_counted_in_json_too() {
+fn json_counts_documents_that_a_principal_may_not_read() {
     let place = example();
     for (command, schema) in [
         ("list --json", "ctx.list"),

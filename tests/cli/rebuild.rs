@@ -60,7 +60,7 @@ fn histories_of_ours_give_the_same_log_hash_for_hash() {
 }
 
 #[test]
-fn what_agrees_with_the_histories_stays_and_the_rest_is_derived() {
+fn rebuild_keeps_matching_checkpoints_and_derives_the_rest() {
     let place = eventful("delta");
     let log = place.read(LOG);
     let broken = log.replacen("\"checkpoint\":4", "\"checkpoint\":9", 1);
@@ -124,7 +124,7 @@ fn a_log_that_lost_its_end_gets_it_back() {
 }
 
 #[test]
-fn what_an_interrupted_command_left_is_not_made_a_checkpoint() {
+fn rebuild_makes_no_checkpoint_of_uncommitted_files() {
     let place = Place::published(&[("nodes/a", "# A\n")]);
     let log = place.read(LOG);
     place.edit("nodes/a.md", "# A\n", "# A\n\nmore\n");
@@ -181,7 +181,7 @@ fn rebuild_beyond_the_trusted_head_needs_force() {
 
 /// A log that was cut and then went on does not hold what was truncated, and `rebuild` says so.
 #[test]
-fn what_a_log_that_went_on_has_lost_is_named() {
+fn rebuild_names_checkpoints_lost_before_later_ones() {
     let place = eventful("delta");
     let log = place.read(LOG);
     place.typed("add nodes/lost --body x").var("CTX_PRINCIPAL", "bob@example.com").run().ok();

@@ -28,7 +28,7 @@ fn interrupted_before_its_commit() -> Place {
 }
 
 #[test]
-fn what_is_not_sealed_is_kept_and_the_next_publication_works() {
+fn unsealed_versions_are_kept_and_the_next_publication_works() {
     let place = interrupted_before_its_commit();
     assert_snapshot!(place.ctx("verify --allow-drift").ok().stdout, @"
     intact, working copy differs
@@ -403,7 +403,7 @@ fn a_live_file_that_cannot_be_written_does_not_stop_the_next_event() {
 }
 
 #[test]
-fn what_another_branch_retired_is_not_taken_for_left_behind() {
+fn publish_keeps_a_retirement_of_another_branch() {
     let place = Place::published(&[("nodes/a", "# A\n"), ("nodes/b", "# B\n")]);
     let other = place.duplicate();
     other.ctx("retire nodes/b").ok();
@@ -480,7 +480,7 @@ fn a_history_without_an_end_to_cut_is_left_to_people() {
 
 /// Whose writer died knows it on every branch, until it is cleared away.
 #[test]
-fn what_a_writer_left_is_left_over_on_another_branch_too() {
+fn uncommitted_files_are_reported_on_every_branch() {
     let place = Place::new();
     for path in ["HEAD", "objects/x", "refs/x"] {
         place.write(&format!(".git/{path}"), "ref: refs/heads/main\n");

@@ -184,7 +184,7 @@ fn the_output_of_a_command_follows_from_its_words_and_its_head() {
 }
 
 #[test]
-fn what_does_not_follow_from_the_vault_is_not_made_again() {
+fn replay_skips_answers_that_do_not_follow_from_the_vault() {
     let place = vault();
     for command in ["search percent", "list", "checkout 1 ../copy", "diff nodes/fees 1", "history"]
     {

@@ -239,7 +239,7 @@ fn a_configuration_that_cannot_be_read_is_restored() {
 }
 
 #[test]
-fn what_is_not_vouched_for_is_not_restored() {
+fn restore_refuses_texts_that_are_not_vouched_for() {
     let place = two_versions();
     place.remove("nodes/a.md");
     place.edit("nodes/.versions/a/v1.md", "One.", "Uno.");

@@ -167,7 +167,7 @@ fn twice_is_said_and_changes_nothing() {
 }
 
 #[test]
-fn what_was_never_published_cannot_be_retired() {
+fn retire_refuses_a_document_that_was_never_published() {
     let place = two();
     place.write("nodes/c.md", "# C\n");
     assert_snapshot!(place.ctx("retire nodes/c").whole(), @"

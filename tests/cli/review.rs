@@ -328,7 +328,7 @@ fn a_text_from_elsewhere_says_which_version_it_was_edited_from() {
 }
 
 #[test]
-fn what_the_writer_expects_is_compared_with_what_is_published() {
+fn submit_compares_the_expected_version_with_the_published_one() {
     let place = governed();
     place.edit("nodes/a.md", "one", "two");
     let refused = |who: &str, line: &str| {
@@ -442,7 +442,7 @@ fn a_reviewer_retires_in_an_emergency_and_another_one_ratifies_it() {
 }
 
 #[test]
-fn what_is_submitted_upon_an_emergency_and_withdrawn_does_not_end_it() {
+fn withdrawn_submission_does_not_end_an_emergency() {
     let place = governed();
     by(&place, "bo", "retire nodes/a --emergency --reason boom").ok();
     by(&place, "bo", "submit nodes/a").ok();
@@ -488,7 +488,7 @@ fn an_emergency_compares_what_its_reviewer_has_read() {
 }
 
 #[test]
-fn who_wrote_only_the_frontmatter_does_not_approve_it_for_another() {
+fn approve_refuses_the_writer_of_only_the_frontmatter() {
     let place = governed_by(&STEWARDS.replace(
         "kim@x.com, role: reviewer}",
         "kim@x.com, role: reviewer}\n  - {principal: sam@x.com, role: editor}",
@@ -525,7 +525,7 @@ fn roll_back(place: &Place, before: &BTreeMap<String, Vec<u8>>, folder: &str) {
 }
 
 #[test]
-fn what_the_change_log_says_was_rejected_is_not_approved_after_a_rollback() {
+fn approve_refuses_a_rejected_submission_after_a_rollback() {
     let place = governed();
     place.edit("nodes/a.md", "one", "two");
     by(&place, "ana", "submit nodes/a").ok();
@@ -767,7 +767,7 @@ fn elsewhere(place: &Place, who: &str, line: &str) -> Output {
 }
 
 #[test]
-fn what_no_editor_submitted_is_not_approved() {
+fn approve_refuses_a_submission_that_no_editor_made() {
     let place = governed_by(&format!("{STEWARDS}  - {{principal: vi@x.com, role: viewer}}\n"));
     place.edit("nodes/a.md", "one", "two");
     assert_eq!(code(&by(&place, "vi", "submit nodes/a").exits(3)), "not-a-steward");
@@ -960,7 +960,7 @@ fn an_approval_that_is_due_is_renewed_without_a_change_of_the_text() {
 }
 
 #[test]
-fn who_may_still_approve_is_said_where_a_submission_replaces_another_one() {
+fn submit_names_remaining_approvers_if_it_replaces_a_submission() {
     let place = governed();
     place.edit("nodes/a.md", "one", "two");
     by(&place, "ana", "submit nodes/a").ok();
@@ -1097,7 +1097,7 @@ fn a_part_of_a_change_stays_one_until_the_change_ends() {
 }
 
 #[test]
-fn what_an_emergency_leaves_of_a_change_is_published_with_the_approvals_it_has() {
+fn rest_of_a_change_is_published_after_an_emergency() {
     let place = governed();
     place.write("nodes/b.md", "# B\n");
     place.edit("nodes/a.md", "one", "two");

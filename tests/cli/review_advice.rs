@@ -30,7 +30,7 @@ fn hints(output: &Output) -> String {
 }
 
 #[test]
-fn what_awaits_with_an_approval_that_counts_no_more_is_proposed_again_as_it_was() {
+fn hint_resubmits_the_same_action_after_an_approval_expired() {
     let place = governed("review: {folders: {nodes/: {required: 2}}}\n");
     by(&place, "ana", "retire nodes/a").ok();
     by(&place, "ana", "mv nodes/b nodes/d").ok();

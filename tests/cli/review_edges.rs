@@ -402,7 +402,7 @@ fn values_of_the_same_names_in_an_untouched_file_are_no_renewal() {
 
 /// With two reviewers the other one has to be able to approve what only one of them wrote.
 #[test]
-fn who_wrote_the_published_text_approves_what_another_changes_of_its_fields() {
+fn author_of_the_published_text_may_approve_changed_fields() {
     let place = governed("");
     place.edit("nodes/a.md", "one", "two");
     by(&place, "kim", "submit nodes/a").ok();
@@ -500,7 +500,7 @@ fn a_folder_in_the_root_has_one_spelling() {
 
 /// Who runs the same command after another principal is told that it was done, and by whom.
 #[test]
-fn what_awaits_a_decision_already_is_named() {
+fn repeated_submission_names_the_pending_one() {
     let place = governed("");
     by(&place, "ed", "govern off").ok();
     let again = by(&place, "kim", "govern off").ok();
@@ -555,7 +555,7 @@ fn an_id_that_collides_with_a_history_or_a_pending_move_is_not_submitted() {
 }
 
 #[test]
-fn what_others_may_edit_is_left_out_of_what_changed() {
+fn report_omits_changes_that_others_may_edit() {
     let more = "tags: {security: [{principal: sam@x.com, role: editor}, {principal: kim@x.com, role: reviewer}]}\n";
     let place = Place::vault();
     place.write("nodes/a.md", "# A\n\none\n");

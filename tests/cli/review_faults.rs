@@ -404,7 +404,7 @@ fn a_submission_that_supersedes_a_change_happens_whole_or_not_at_all() {
 }
 
 #[test]
-fn what_a_killed_command_left_is_not_decided_on_another_machine() {
+fn decide_refuses_uncommitted_submissions_on_another_machine() {
     let elsewhere = |world: &World, line: &str| {
         let state = world.place.home().join("another");
         world.run(BO, line, 2).var("XDG_STATE_HOME", &state.display().to_string()).here()

@@ -75,7 +75,7 @@ fn a_skill_is_made_of_what_is_published_and_stays_the_same() {
 }
 
 #[test]
-fn what_was_edited_by_hand_is_never_written_over() {
+fn skill_never_overwrites_files_edited_by_hand() {
     let place = vault();
     place.ctx("skill install").ok();
     let (skill, agents) = (place.read(SKILL), place.read("AGENTS.md"));

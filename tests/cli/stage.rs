@@ -498,7 +498,7 @@ fn a_list_that_may_lack_entries_says_so_to_those_who_see_them() {
 }
 
 #[test]
-fn who_recorded_only_what_ended_is_told_of_damage_too() {
+fn stage_list_reports_damage_to_writers_of_ended_entries() {
     let place = governed();
     let uri = stage(&place, EVE, "e1", b"one");
     place.args(&["stage", "discard", &uri, "--as", KIM]).here().ok();
@@ -899,7 +899,7 @@ fn a_document_that_was_not_made_of_its_entry_is_noted_and_is_no_promotion() {
 }
 
 #[test]
-fn what_was_recovered_of_an_interrupted_writer_is_erased_too() {
+fn erase_removes_content_recovered_from_an_interrupted_writer() {
     let place = shop(Place::vault());
     let secret = b"Mrs. Example lives in 17 Rose Lane";
     let uri = stage(&place, ANA, "s1", secret);

@@ -104,7 +104,7 @@ fn a_vault_that_is_not_staged_has_nothing_published() {
 }
 
 #[test]
-fn what_git_cannot_say_is_a_failure() {
+fn verify_staged_fails_if_git_fails() {
     let place = Place::vault();
     // Where the temporary folder is a file system of its own, git goes on to say that it stops there.
     let refused = place.ctx("verify --staged").exits(2).stderr;

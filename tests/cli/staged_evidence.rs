@@ -110,7 +110,7 @@ fn with(bundle: &[u8], change: impl FnOnce(&mut BTreeMap<String, Vec<u8>>, &mut 
 }
 
 #[test]
-fn what_was_altered_in_a_bundle_is_contradicted_or_missed() {
+fn bundle_verification_reports_alterations() {
     let place = staging();
     let uri = recorded(&place, "s", b"Price: 1\n");
     place.args(&["stage", "show", &uri, "--session", "s"]).run().ok();

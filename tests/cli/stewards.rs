@@ -67,7 +67,7 @@ fn a_list_shows_what_is_published_and_never_the_live_file() {
 }
 
 #[test]
-fn who_explains_the_scope_that_decides_and_those_passed_over() {
+fn steward_who_explains_the_deciding_scope() {
     let place = sealed();
     assert_snapshot!(place.ctx("steward who nodes/legal/contract").whole(), @"
     exit: 0
@@ -309,7 +309,7 @@ fn owners_counts_documents_by_scope_and_reviewer() {
 }
 
 #[test]
-fn what_was_sealed_stays_in_force_until_it_is_retired() {
+fn sealed_stewards_stay_in_force_until_retired() {
     let place = sealed();
     place.remove("stewards.yaml");
     let json = place.ctx("steward list --json").ok().json("ctx.steward.list");

@@ -395,7 +395,7 @@ fn problems_and_links_of_a_toml_file_have_its_lines() {
 }
 
 #[test]
-fn what_has_no_normal_form_is_refused() {
+fn publish_refuses_text_without_a_normal_form() {
     let place = Place::vault();
     place.edit(".context/config.yaml", "layout:", "frontmatter: untouched\nlayout:");
     let bom = "\u{feff}\u{feff}";

@@ -36,7 +36,7 @@ fn links_that_lead_nowhere_are_warnings_with_their_lines() {
 }
 
 #[test]
-fn what_was_published_may_be_linked() {
+fn validate_accepts_links_to_published_documents() {
     let place = Place::published(&[("nodes/old", "# Old\n\n## Part\n"), ("nodes/b", "# B\n")]);
     place.ctx("mv nodes/old nodes/new").ok();
     place.remove("nodes/b.md");
@@ -69,7 +69,7 @@ fn a_vault_without_a_usable_log_is_checked_all_the_same() {
 }
 
 #[test]
-fn what_a_merge_left_is_not_published() {
+fn publish_refuses_conflict_markers() {
     let place = Place::published(&[("nodes/a", "# A\n")]);
     place.edit("nodes/a.md", "# A", "<<<<<<< HEAD\n# A\n=======\n# B\n>>>>>>> other");
     place.write("CONTEXT.md", "<<<<<<< HEAD\n# A\n=======\n# B\n>>>>>>> other\n");
@@ -227,7 +227,7 @@ fn images_and_anchors_of_the_same_page_are_checked() {
 }
 
 #[test]
-fn what_agents_read_first_is_checked_for_hidden_text_too() {
+fn validate_reports_hidden_text_in_governance_files() {
     let place = Place::vault();
     place.write("CONTEXT.md", "# C\n\nhid\u{202e}den <!-- secret --> {{ x }}\n");
     place.write(

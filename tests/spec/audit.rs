@@ -319,7 +319,7 @@ fn kind_of(word: &str) -> Option<NamedKind> {
 }
 
 #[test]
-fn what_change_logs_say_is_compared_with_the_checkpoints() {
+fn change_logs_are_compared_with_the_checkpoints() {
     for case in load::<Vec<Changes>>("audit/changes.json") {
         let folder = folder(&case.files);
         let digests = case.checkpoints.iter().map(|hash| hash.parse::<Digest>().unwrap());

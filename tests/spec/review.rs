@@ -271,7 +271,7 @@ fn a_version_is_the_step_that_its_text_or_its_diff_says() {
 }
 
 #[test]
-fn what_is_wrong_with_an_approval_is_found_in_the_history_alone() {
+fn faults_of_approvals_are_found_in_the_history_alone() {
     let cases: Reviews = load("review/cases.json");
     for case in cases.histories {
         let stewards = stewards::read(&case.stewards).stewards.unwrap_or_default();

@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_host_and_no_origin_is_no_option() {
+    fn guard_refuses_invalid_hosts_and_origins() {
         let address = "127.0.0.1:80".parse().unwrap();
         let new = |host: &str, origin: &str| {
             Guard::new(address, &[host.to_owned()], &[origin.to_owned()]).map_err(|why| why.code)

@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_json_and_what_is_no_message_are_other_errors() {
+    fn parse_distinguishes_invalid_json_from_invalid_messages() {
         for bytes in ["", "{", "{\"a\":1}}", "{\"a\":1,\"a\":1,", &"[".repeat(100_000), "nan"] {
             assert_eq!(refused(bytes).0, -32700, "{}", bytes.len());
         }

@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_edited_without_a_loss_is_refused() {
+    fn edit_refuses_files_it_cannot_edit_without_a_loss() {
         for (client, text, why) in [
             (Client::Cursor, "{\"mcpServers\": []}", "`mcpServers` is no object"),
             (Client::Cursor, "[1]", "line 1: expected an object"),

@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_json_or_no_object_is_refused() {
+    fn set_refuses_text_that_is_not_a_json_object() {
         let refused = |text: &str| set(text, &["s", "a"], &json!(1)).unwrap_err().to_string();
         let texts = [
             "",

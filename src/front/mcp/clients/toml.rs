@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_there_is_not_replaced() {
+    fn replaced_returns_none_if_the_table_is_missing() {
         let new = members(&json!({"command": "c", "args": []}));
         for text in ["", "s = 1", "[s]", "[s.a]\ncommand = \"c\"", "[[s.a]]\ncommand = 1", "s ="] {
             assert_eq!(replaced(text, &["s", "a"], &new), None, "{text}");
