@@ -1,6 +1,6 @@
-//! An access in the vault (`audit: {accesses: vault}`) is recorded whole or not at all: wherever the
-//! command dies, is refused a change of the disk or is torn, the log is sound, the text leaves as
-//! `durability` says, and the next reader goes on.
+//! An access in the vault (`audit: {accesses: vault}`) is recorded completely or not at all.
+//! Wherever the command dies, a change of the disk is refused or a write is torn: the log stays
+//! sound, the text leaves as `durability` says, and the next reader continues.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -11,10 +11,10 @@ use crate::harness::{Output, Place, files_in};
 use crate::kept_in_vault::{FOLDER, with};
 use crate::review_faults::{Fault, Watch};
 
-/// More changes of the disk than recording one access makes.
+/// An upper bound of the changes of the disk that recording one access makes.
 const MOST: usize = 60;
 
-/// A vault, put back as often as is asked for.
+/// A vault that is restored before each case.
 struct World {
     place: Place,
     before: BTreeMap<String, Vec<u8>>,
@@ -22,7 +22,7 @@ struct World {
 }
 
 impl World {
-    /// A vault whose reader has so many lines.
+    /// Returns a vault whose reader has `lines` lines.
     fn new(durability: &str, lines: usize) -> Self {
         let place = with(&format!("accesses: vault\n  durability: {durability}"));
         for _ in 0..lines {
@@ -48,20 +48,21 @@ impl World {
         self.place.typed(line).here()
     }
 
-    /// How many accesses of a session are recorded.
+    /// Returns the number of recorded accesses of a session.
     fn recorded(&self, session: &str) -> usize {
         let listed = self.run(&format!("trace list --session {session} --json"));
         listed.json("ctx.trace.list")["traces"].as_array().unwrap().len()
     }
 
-    /// The codes of what a verifier finds.
+    /// Returns the codes of the findings of a verifier.
     fn found(&self) -> Vec<String> {
         let verified = self.run("verify --json").json("ctx.verify");
         let code = |finding: &Value| finding["code"].as_str().unwrap().to_owned();
         verified["findings"].as_array().unwrap().iter().map(code).collect()
     }
 
-    /// Reads on a disk that fails so; gives whether the command made as many changes.
+    /// Reads on a disk that fails at this change; returns true if the command made that
+    /// many changes.
     fn suffers(&self, (at, fault): (usize, Fault), durability: &str) -> bool {
         self.put_back();
         let when = format!("{durability}, {fault:?} at change {at}");
@@ -72,7 +73,7 @@ impl World {
             "sync" => assert_eq!(output.exit, if has_left { 0 } else { 5 }, "{when}"),
             _ => assert!(has_left && output.exit == 0, "{when}: {}", output.whole()),
         }
-        // A line that was not written to its end is a note, and nothing else is one.
+        // Only an incomplete line is a note.
         let found = self.found();
         assert!(found.iter().all(|code| code == "audit-torn"), "{when}: {found:?}");
         let verified = self.run("trace verify");
@@ -83,7 +84,7 @@ impl World {
             true => assert_eq!(recorded, 1, "{when}"),
             false => assert!(recorded <= 1, "{when}"),
         }
-        // The next reader goes on after what is whole.
+        // The next reader continues after the last whole line.
         self.run("read nodes/a --session next").ok();
         assert_eq!(self.found(), [""; 0], "{when}");
         assert_eq!((self.recorded("now"), self.recorded("next")), (recorded, 1), "{when}");

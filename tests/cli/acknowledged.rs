@@ -1,5 +1,4 @@
-//! `ctx audit acknowledge`: the way out where the writer of an event can no longer add its line
-//! (AUDIT-31).
+//! `ctx audit acknowledge`, for events whose writer can no longer add the line (AUDIT-31).
 
 use std::sync::Arc;
 
@@ -9,8 +8,7 @@ use crate::anchored::git;
 use crate::changes::Mute;
 use crate::harness::{Output, Place, files_in};
 
-/// What a user has of a vault whose checkpoint 2 was made on a machine that is lost, without a line;
-/// and that machine.
+/// Returns a vault that lacks the line of checkpoint 2, and the lost machine that made it.
 fn lost() -> (Place, Place) {
     let machine = Place::published(&[("nodes/a", "# A\n\nOne.\n")]);
     machine.edit("nodes/a.md", "One.", "Two.");
@@ -19,7 +17,7 @@ fn lost() -> (Place, Place) {
     (machine.duplicate(), machine)
 }
 
-/// The code, the checkpoint and the message of each finding.
+/// Returns the code, the checkpoint and the message of each finding.
 fn findings(place: &Place) -> Vec<(String, Value, String)> {
     let report = place.ctx("verify --json").json("ctx.verify");
     let text = |value: &Value| value.as_str().unwrap().to_owned();
@@ -69,7 +67,7 @@ fn an_acknowledged_event_is_a_note_that_says_who_and_why() {
     place.ctx("trace list --format otlp").ok();
     place.ctx("trace list --format prov-json").ok();
 
-    // Who made the event may say so as well, and is named as that.
+    // The maker of the event may acknowledge it as well, and is named as its maker.
     let (own, _) = lost();
     own.ctx(ACKNOWLEDGE).ok();
     let message = only(&own).2;
@@ -78,7 +76,7 @@ fn an_acknowledged_event_is_a_note_that_says_who_and_why() {
         "{message}"
     );
 
-    // Another clone sees the same, and what follows is recorded as ever.
+    // Another clone reports the same, and later events are recorded as usual.
     assert_eq!(only(&place.duplicate()).0, "audit-acknowledged");
     place.edit("nodes/a.md", "Two.", "Three.");
     place.ctx("publish --changed").ok();
@@ -112,7 +110,7 @@ fn only_what_is_missing_is_acknowledged() {
     let told = run("2 --reason x --dry-run").ok().stdout;
     assert!(told.starts_with("would acknowledge: no change log has the event"), "{told}");
     assert_eq!(place.tree(), before);
-    // The own line is written instead.
+    // The machine writes its own line instead.
     refused(&machine.ctx(ACKNOWLEDGE), 1, "not-missing");
     assert_eq!(findings(&machine), []);
     let place = Place::unrecorded(&[("nodes/a", "# A\n")]);
@@ -134,7 +132,7 @@ const STEWARDS: &str = "version: 1\nvault:\n  - {principal: bo@x.com, role: revi
     {principal: kim@x.com, role: reviewer}\n  - {principal: ana@x.com, role: editor}\n\
     folders:\n  nodes/:\n    - {principal: lee@x.com, role: reviewer}\n";
 
-/// The same in a governed vault, whose checkpoint 3 is lost.
+/// Returns a governed vault that lacks the line of checkpoint 3.
 fn governed() -> Place {
     by(|machine| {
         let line = "approve stewards.yaml --as kim@x.com";
@@ -144,7 +142,7 @@ fn governed() -> Place {
     .duplicate()
 }
 
-/// A governed vault whose checkpoint 3 is approved in some way.
+/// Returns a governed vault whose checkpoint 3 is approved by `approve`.
 fn by(approve: impl Fn(&Place)) -> Place {
     let machine = Place::vault();
     machine.write("nodes/a.md", "# A\n\nOne.\n");
@@ -158,7 +156,7 @@ fn by(approve: impl Fn(&Place)) -> Place {
     machine
 }
 
-/// The head of an acknowledgement is what its writer says: an old one is no way around the roles.
+/// The writer of an acknowledgement chooses its head, so an old head must not avoid the roles.
 #[test]
 fn before_governance_those_acknowledge_who_were_reviewers_when_it_began() {
     for (who, code) in [("eve@x.com", "audit-missing"), ("kim@x.com", "audit-acknowledged")] {
@@ -206,7 +204,7 @@ fn in_a_governed_vault_a_reviewer_of_the_whole_vault_acknowledges() {
     assert_eq!(only(&place).0, "audit-missing");
     place.ctx(&format!("{line} --as kim@x.com")).ok();
     assert_eq!(only(&place).0, "audit-acknowledged");
-    // In the name of another the line counts for nothing, and is named.
+    // A line in another name is not valid, and is reported.
     let forged = governed();
     place.ctx("verify").ok();
     for (path, bytes) in files_in(&place.path(".context/audit")) {
@@ -220,12 +218,12 @@ fn in_a_governed_vault_a_reviewer_of_the_whole_vault_acknowledges() {
     forged.ctx("verify").exits(1);
 }
 
-/// The lines of a log in another name, with hashes that fit.
+/// Returns the lines of a log in another name, with valid hashes.
 fn renamed(bytes: &[u8], who: &str) -> String {
     rehashed(&String::from_utf8_lossy(bytes), |_, line| line["principal"] = who.into())
 }
 
-/// The lines of a log after something was done to each, by its number, with hashes that fit.
+/// Returns the lines of a log, each changed by its number, with valid hashes.
 pub(crate) fn rehashed(text: &str, change: impl Fn(usize, &mut Value)) -> String {
     use sha2::{Digest as _, Sha256};
     let (mut out, mut prev) = (String::new(), None::<String>);

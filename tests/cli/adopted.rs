@@ -1,11 +1,11 @@
-//! Existing folders of Markdown: which of their files are documents, and why others are not.
+//! Existing folders of Markdown: which files are documents, and why others are not.
 
 use insta::assert_snapshot;
 
 use crate::anchored::git;
 use crate::harness::Place;
 
-/// A vault of every Markdown file, at the top of a git repository.
+/// Returns a vault of every Markdown file, at the top of a git repository.
 fn in_git() -> Place {
     let place = Place::new();
     git(&place, "init -q -b main");
@@ -13,7 +13,7 @@ fn in_git() -> Place {
     place
 }
 
-/// The paths that `status` lists, with their states.
+/// Returns the paths that `status` lists, with their states.
 fn states(place: &Place, flags: &str) -> Vec<String> {
     let report = place.ctx(&format!("status --json {flags}")).json("ctx.status");
     let rows = report["documents"].as_array().unwrap().iter();
@@ -53,7 +53,7 @@ fn files_that_git_ignores_are_no_documents() {
         "{}",
         refused.stderr
     );
-    // Beside a folder it is named all the same.
+    // A file that is named next to a folder is reported, too.
     let beside = place.ctx("publish deep/ deep/secret").exits(1);
     assert!(beside.stderr.contains("git ignores it"), "{}", beside.stderr);
     assert_snapshot!(place.ctx("add build/y --body x").whole(), @"
@@ -107,13 +107,13 @@ fn only_ignore_files_of_the_repository_count() {
     git(&place, "init -q -b main");
     place.write(".git/info/exclude", "d.md\n");
     assert_eq!(paths(&place), "c.md, d.md");
-    // What would be committed says the same, though it lies in a folder of its own.
+    // `--staged` reports the same, although it reads another folder.
     git(&place, "add -f -A");
     assert_eq!(
         place.ctx("validate --vault docs --staged").ok().stdout.split(' ').next(),
         Some("2")
     );
-    // A folder that the rules above leave out as a whole is no part of the repository.
+    // The repository does not contain a folder that the rules above exclude.
     place.write(".gitignore", "a.md\n/docs/\n");
     assert_eq!(paths(&place), "a.md, b.md, c.md, d.md");
 }
@@ -273,7 +273,7 @@ fn a_readme_is_a_document_where_the_configuration_says_so() {
     assert_eq!(states(&place, ""), ["README.md published", "guide.md published"]);
     assert!(place.ctx("neighbors README").ok().stdout.contains("guide"));
     place.ctx("verify").ok();
-    // What is published stays a document.
+    // A published document stays a document.
     place.edit(".context/config.yaml", "readme: true", "readme: false");
     assert_eq!(states(&place, ""), ["README.md published", "guide.md published"]);
 

@@ -51,7 +51,7 @@ fn line_ends_of_a_clone_do_not_make_a_derived_file_differ() {
     }
     let stdout = place.ctx("verify").ok().stdout;
     assert!(!stdout.contains("derived-differs"), "{stdout}");
-    // They still follow events, and an edit is reported.
+    // Derived files still follow events, and an edit is reported.
     place.write("nodes/b.md", "# B\n");
     place.ctx("publish --all").ok();
     assert!(place.read("context.yaml").contains("nodes/b"));

@@ -1,5 +1,5 @@
-//! What is known of a log from outside of the vault: the trusted head, `--expect-head`,
-//! `--since`, and `ctx head`.
+//! Anchors of a log outside of the vault: the trusted head, `--expect-head`, `--since`, and
+//! `ctx head`.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::harness::{Place, files_in, instant_of};
 use crate::tampering::LOG;
 
-/// Three checkpoints, and a copy of the vault after the second.
+/// Returns a vault with three checkpoints, and a copy of it after the second.
 fn three() -> (Place, Place) {
     let place = Place::unrecorded(&[("nodes/a", "# A\n\nOne.\n"), ("nodes/b", "# B\n")]);
     place.edit("nodes/a.md", "One.", "Two.");
@@ -21,7 +21,7 @@ fn three() -> (Place, Place) {
     (place, before)
 }
 
-/// Puts the files of one vault in the place of another's.
+/// Replaces the files of one vault with those of another.
 fn replace(place: &Place, by: &Place) {
     for entry in fs::read_dir(place.root()).unwrap() {
         let path = entry.unwrap().path();
@@ -80,7 +80,7 @@ fn a_vault_that_was_put_back_is_found_and_not_written_to() {
         assert!(refused.stderr.starts_with("error[head-rollback]"), "{line}: {}", refused.stderr);
     }
     assert_eq!(place.tree(), tree_edited);
-    // It is still there to be read.
+    // The file can still be read.
     assert!(place.ctx("read nodes/a").ok().stdout.contains("Two."));
     for line in [
         "resolve type:document",
@@ -150,7 +150,7 @@ fn another_history_in_the_same_place_is_a_fork() {
     let report = place.ctx("verify --json").exits(1).json("ctx.verify");
     assert_eq!((report["verdict"].as_str(), codes(&report)), (Some("damaged"), vec!["head-fork"]));
     assert_eq!(report["findings"][0]["checkpoint"], 3);
-    // Another vault altogether differs from the first checkpoint on.
+    // An unrelated vault differs from the first checkpoint on.
     let other = Place::published(&[("nodes/x", "# X\n")]);
     replace(&place, &other);
     let report = place.ctx("verify --json").exits(1).json("ctx.verify");
@@ -167,10 +167,10 @@ fn nothing_is_anchored_by_an_empty_log() {
     let place = Place::vault();
     let head = place.ctx("head --json").exits(1).json("ctx.head");
     assert_eq!((&head["checkpoint"], &head["trusted"]["checkpoint"]), (&0.into(), &0.into()));
-    // Somebody else's vault in the place of the empty one.
+    // Another principal's vault replaces the empty one.
     replace(&place, &Place::published(&[("nodes/x", "# X\n")]));
     assert!(place.ctx("verify").ok().stdout.starts_with("intact, not anchored\n"));
-    // That verification was trusted.
+    // The verification made that head trusted.
     assert!(place.ctx("verify").ok().stdout.starts_with("intact, anchored to checkpoint 1\n"));
 }
 
@@ -193,7 +193,7 @@ fn an_expected_head_is_demanded_in_the_log() {
     intact, anchored to checkpoint 3
       anchor: checkpoint 3, as expected
     ");
-    // An older head holds too, and says what it does not vouch for.
+    // An older head matches too, and names the checkpoints that it does not vouch for.
     let older = bare(&before, "head").ok().stdout;
     let text = bare(&place, &format!("verify --expect-head {}", older.trim())).ok().stdout;
     assert!(text.contains("newer than the anchor: checkpoint 3\n"), "{text}");
@@ -283,7 +283,7 @@ fn a_trusted_head_inside_the_vault_is_ignored() {
 fn an_intent_record_distinguishes_an_interrupted_command_from_a_forgery() {
     let (place, _) = three();
     let log = place.read(LOG);
-    // The histories were written, the checkpoint was not.
+    // The histories were written, but the checkpoint was not.
     place.edit("nodes/a.md", "Three.", "Four.");
     let history = "nodes/.versions/a/history.yaml";
     let duplicate = place.duplicate();
@@ -291,7 +291,7 @@ fn an_intent_record_distinguishes_an_interrupted_command_from_a_forgery() {
     place.write(history, duplicate.bytes(history));
     place.write("nodes/a.md", place.read("nodes/a.md").replace("Four.", "Three."));
     place.write(LOG, format!("{log}{{\"at\""));
-    // An attacker could have cut the log back to what is trusted.
+    // An attacker could have truncated the log to the trusted head.
     let told = place.ctx("verify --json").exits(1).json("ctx.verify");
     assert_eq!(codes(&told), ["torn-tail", "published-unsealed"]);
     place.began(&instant_of(&place.read(history)));
@@ -325,7 +325,7 @@ fn the_log_at_a_revision_is_the_beginning_of_this_one() {
     let anchor = &json["anchors"][0];
     assert_eq!((&anchor["source"], &anchor["checkpoint"]), (&"revision".into(), &2.into()));
     assert_eq!(anchor["commit"], commit);
-    // The same, where the vault is not the root of the repository.
+    // A vault below the root of the repository behaves the same.
     let nested = Place::new();
     for (path, bytes) in files_in(place.root()) {
         nested.write(&format!("docs/vault/{path}"), bytes);
@@ -336,7 +336,7 @@ fn the_log_at_a_revision_is_the_beginning_of_this_one() {
     let verify = nested.typed("verify --since main --vault docs/vault").without("HOME").run().ok();
     assert!(verify.stdout.starts_with("intact, anchored to checkpoint 3\n"), "{}", verify.stdout);
 
-    // A log that was cut or replaced does not begin with what git has.
+    // A truncated or replaced log does not begin with the committed one.
     let kept = before.tree();
     let cut: String = before.read(LOG).lines().take(1).map(|line| format!("{line}\n")).collect();
     before.write(LOG, cut);
@@ -365,21 +365,21 @@ fn another_branch_or_commit_has_its_own_trusted_head() {
     place.edit("nodes/a.md", "Three.", "Four.");
     place.ctx("publish --changed").ok();
     git(&place, "commit -q -a -m four");
-    // Back on main the log is shorter, and was never longer there.
+    // On main the log is shorter, and was never longer there.
     git(&place, "checkout -q main");
     assert!(place.ctx("verify").ok().stdout.starts_with("intact, anchored to checkpoint 3\n"));
     git(&place, "checkout -q --detach topic");
     place.ctx("verify").ok();
     git(&place, "checkout -q --detach main");
     place.ctx("verify").ok();
-    // Put back on the same branch it is.
+    // On the same branch, a shorter log is a rollback.
     git(&place, "checkout -q topic");
     git(&place, "reset -q --hard HEAD~1");
     let json = place.ctx("verify --json").exits(1).json("ctx.verify");
     assert_eq!(codes(&json), ["head-rollback", "head-elsewhere"]);
 }
 
-/// A vault in a folder of a repository with one commit, and a duplicate of it that was replaced.
+/// Returns a vault in a folder of a repository with one commit, and a duplicate that was replaced.
 pub(crate) fn in_repository() -> Place {
     let place = Place::new();
     let (three, _) = three();
@@ -405,7 +405,8 @@ fn a_revision_that_cannot_be_read_anchors_nothing_and_passes_nothing() {
     let place = in_repository();
     let since = |line: &str| place.typed(line).without("HOME").run();
     since("verify --vault docs --since HEAD").ok();
-    // A tag with the name of a branch: a process that may push tags could choose what it means.
+    // A tag has the name of a branch: a process that may push tags could choose what the name
+    // means.
     git(&place, "update-ref refs/remotes/origin/main HEAD");
     since("verify --vault docs --since origin/main").ok();
     since("verify --vault docs --since origin/main~0").ok();
@@ -419,7 +420,7 @@ fn a_revision_that_cannot_be_read_anchors_nothing_and_passes_nothing() {
         );
     }
     since("verify --vault docs --since refs/remotes/origin/main").ok();
-    // Before there was a vault, there was no log that could be the beginning of this one.
+    // A commit without a vault has no log that could be the beginning of this one.
     git(&place, "mv docs handbook");
     let refused = since("verify --vault handbook --since HEAD --quiet").exits(2);
     assert_snapshot!(refused.stderr, @"
@@ -427,13 +428,13 @@ fn a_revision_that_cannot_be_read_anchors_nothing_and_passes_nothing() {
     hint: name a revision at which the vault existed in this folder
     ");
     git(&place, "mv handbook docs");
-    // The blob of the log is not there, as in a clone without blobs.
+    // The blob of the log is missing, as in a clone without blobs.
     let object = git(&place, "rev-parse HEAD:docs/.versions/checkpoints.jsonl");
     place.remove(&format!(".git/objects/{}/{}", &object[..2], &object[2..]));
     replace_log(&place);
     let refused = since("verify --vault docs --since HEAD").exits(5);
     assert!(refused.stderr.contains(&format!("git cat-file blob {object}")), "{}", refused.stderr);
-    // Without git at all, and without a repository.
+    // Git or the repository is missing.
     let alone = Place::published(&[("nodes/a", "# A\n")]);
     let refused = alone.ctx("verify --since HEAD").exits(2);
     assert!(refused.stderr.contains("not a git repository"), "{}", refused.stderr);
@@ -459,13 +460,13 @@ fn a_vault_that_had_nothing_published_is_the_empty_log() {
 fn the_repository_is_the_one_that_holds_the_vault() {
     let place = in_repository();
     replace_log(&place);
-    // A hook has variables that name its repository, and is run at its top.
+    // The environment of a hook names its repository, and the hook runs at the top of it.
     let git_dir = place.path(".git").display().to_string();
     for line in ["verify --vault docs --since HEAD", "verify --vault docs --since=main"] {
         let run = place.typed(line).without("HOME").var("GIT_DIR", &git_dir).run().exits(1);
         assert!(run.stdout.contains("head-fork"), "{}", run.stdout);
     }
-    // Files of the vault that look like a repository are none.
+    // Files of the vault that look like a repository are not one.
     let inner = Place::new();
     git(&inner, "init -q --bare fake.git");
     for (path, bytes) in files_in(&inner.path("fake.git")) {
@@ -476,7 +477,7 @@ fn the_repository_is_the_one_that_holds_the_vault() {
     }
     let run = place.typed("verify --vault docs --since HEAD").without("HOME").run();
     assert!(run.exit == 2 || run.stdout.contains("head-fork"), "{}", run.whole());
-    // A folder without a repository, to which a hook checked a commit out.
+    // A hook checked a commit out into a folder without a repository.
     let out = Place::new();
     let good = in_repository();
     for (path, bytes) in files_in(&good.path("docs")) {
@@ -495,22 +496,22 @@ fn the_repository_is_the_one_that_holds_the_vault() {
 
 #[test]
 fn a_new_repository_does_not_discard_the_trusted_head() {
-    // A folder that git takes for none, inside of none: the memory stays.
+    // Git rejects the folder as a repository, and none is above it: the trusted head stays.
     let (place, before) = three();
     replace(&place, &before);
     fs::create_dir(place.path(".git")).unwrap();
     place.write(".git/HEAD", "ref: refs/heads/x\n");
     assert_eq!(codes(&place.ctx("verify --json").exits(1).json("ctx.verify")), ["head-rollback"]);
-    // A whole one: what was trusted before holds for all of its branches.
+    // In a valid repository, a head that was trusted before is valid for all branches.
     fs::remove_dir_all(place.path(".git")).unwrap();
     git(&place, "init -q");
     git(&place, "checkout -q -b other");
     assert_eq!(codes(&place.ctx("verify --json").exits(1).json("ctx.verify")), ["head-rollback"]);
     place.ctx("publish --all").exits(4);
-    // Trusted anew, nothing of it is left.
+    // After `head trust`, nothing of the old head remains.
     place.ctx("head trust").ok();
     place.ctx("verify").ok();
-    // Another branch that is behind is a note, for it may be an old one.
+    // Another branch that is behind is a note, because the branch may be old.
     place.edit("nodes/a.md", "Two.", "Four.");
     place.ctx("publish --changed").ok();
     replace_but_git(&place, &before);
@@ -557,7 +558,7 @@ fn the_trusted_head_of_a_removed_vault_can_be_forgotten() {
     assert_eq!(out.stdout, "");
 }
 
-/// The n-th script of `docs/hooks.md`, with the binary that is tested.
+/// Returns the n-th script of `docs/hooks.md`, with the tested binary.
 pub(crate) fn hook(number: usize) -> String {
     let page = include_str!("../../docs/hooks.md");
     let script = page.split("```sh\n#!/bin/sh\n").nth(number).unwrap().split("```").next().unwrap();
@@ -588,12 +589,12 @@ fn the_hooks_of_the_documentation_let_honest_work_through_and_stop_a_rewritten_v
     git(&place, "push -q origin HEAD:main");
     git(&place, "push -q origin HEAD:refs/heads/new");
     git(&place, "push -q origin :refs/heads/new");
-    // A push leaves nothing behind on the server.
+    // A push leaves no trusted head on the server.
     let heads = place.ctx("head list --json").ok().json("ctx.head.list");
     let heads = heads["heads"].as_array().unwrap().iter();
     assert!(heads.map(|head| head["path"].to_string()).all(|path| !path.contains("/tree/")));
 
-    // In a linked worktree git names its repository to hooks.
+    // In a linked worktree, git names its repository to hooks.
     let tree = place.home().join("tree").display().to_string();
     git(&place, &format!("worktree add -q {tree} -b other"));
     replace_log(&place);
@@ -616,7 +617,7 @@ fn the_hooks_of_the_documentation_let_honest_work_through_and_stop_a_rewritten_v
     let push = |what: &str| place.typed("").shell(&format!("git push -q origin {what}")).exits(1);
     let refused = push("other:main");
     assert!(refused.stderr.contains("head-fork"), "{}", refused.stderr);
-    // Deleted and pushed again, and as another branch.
+    // The branch is deleted and pushed again, and pushed as another branch.
     let refused = push(":main");
     assert!(refused.stderr.contains("this branch is not deleted"), "{}", refused.stderr);
     let refused = push("other:refs/heads/again");
@@ -626,12 +627,12 @@ fn the_hooks_of_the_documentation_let_honest_work_through_and_stop_a_rewritten_v
     commit(&tree, "--no-verify -m alone").ok();
     let refused = push("alone:refs/heads/alone");
     assert!(refused.stderr.contains("do not have a common commit"), "{}", refused.stderr);
-    // A branch that is put back loses checkpoints.
+    // A branch that is reset loses checkpoints.
     let refused = push("-f HEAD~1:main");
     assert!(refused.stderr.contains("head-rollback"), "{}", refused.stderr);
 }
 
-/// A new repository has no commit, and its first one brings the vault.
+/// The first commit of a new repository brings the vault.
 #[test]
 fn the_hooks_of_the_documentation_work_in_a_new_repository() {
     let place = Place::new();
@@ -651,13 +652,13 @@ fn the_hooks_of_the_documentation_work_in_a_new_repository() {
         git(&place, "commit -q -m next");
         git(&place, "push -q origin main");
     }
-    // What is not a vault any more does not pass.
+    // A folder that is no longer a vault is refused.
     git(&place, "rm -rq docs/.context docs/.versions");
     git(&place, "commit -q --no-verify -m gone");
     place.typed("").shell("git push -q origin main").exits(1);
 }
 
-/// A branch that is behind is not damaged, and vouches for nothing.
+/// A branch that is behind is not damaged, but vouches for nothing.
 #[test]
 fn since_fork_accepts_a_branch_that_is_merely_behind() {
     let place = in_repository();
@@ -681,7 +682,7 @@ fn since_fork_accepts_a_branch_that_is_merely_behind() {
         (&json["anchors"][0]["behind"], &json["anchors"][0]["checkpoint"]),
         (&1.into(), &3.into())
     );
-    // What was there when the branch began must still be there.
+    // Checkpoints from before the branch began must still exist.
     replace_log(&place);
     assert!(verify("--since-fork main").exits(1).stdout.contains("head-fork"));
     verify("--since-fork nowhere").exits(2);
@@ -698,8 +699,8 @@ fn without_a_state_folder_no_head_is_read_or_recorded() {
     assert_eq!(files_in(&place.home().join(".local/state")), state);
 }
 
-/// Who may write to the vault can plant a repository, let a writer remember its head under a branch
-/// of that, and take both away: what was trusted in another repository holds all the same.
+/// A writer of the vault can plant a repository, let another writer record its head under a branch
+/// of it, and remove both. A head that was trusted in another repository is still compared.
 #[test]
 fn a_planted_repository_discards_no_trusted_head() {
     for is_within_a_repository in [false, true] {
@@ -715,7 +716,7 @@ fn a_planted_repository_discards_no_trusted_head() {
         place.ctx("add nodes/acknowledged --body two").ok();
         let json = place.ctx("verify --json").ok().json("ctx.verify");
         assert_eq!(json["verdict"], "intact, anchored");
-        // With another branch of the planted one: it says so, and claims no anchor.
+        // On another branch of the planted repository, the report says so and claims no anchor.
         let rolled_back = || {
             for path in place.tree().keys().filter(|path| !before.contains_key(*path)) {
                 if !path.starts_with(".git/") {
@@ -728,11 +729,11 @@ fn a_planted_repository_discards_no_trusted_head() {
         };
         rolled_back();
         place.write(".git/HEAD", "ref: refs/heads/y\n");
-        // No commit shows that the branch of the planted one had less.
+        // No commit shows that the planted branch had fewer checkpoints.
         let json = place.ctx("verify --json").exits(1).json("ctx.verify");
         assert_eq!(codes(&json), ["audit-rollback", "head-elsewhere"]);
         assert_eq!(json["anchors"], serde_json::json!([]), "{json:#}");
-        // Without it.
+        // The planted repository is removed.
         place.remove(".git");
         let json = place.ctx("verify --json").exits(1).json("ctx.verify");
         assert_eq!(codes(&json), ["audit-rollback", "head-rollback"]);
@@ -743,8 +744,8 @@ fn a_planted_repository_discards_no_trusted_head() {
     }
 }
 
-/// What was trusted without a repository holds beside a planted one whose other branch is ahead,
-/// and so it does where the path is no text.
+/// A head that was trusted without a repository is still compared next to a planted repository
+/// whose other branch is ahead, even if the path is not valid text.
 #[test]
 fn a_planted_branch_that_is_ahead_discards_no_trusted_head() {
     use std::os::unix::ffi::OsStrExt as _;
@@ -776,7 +777,7 @@ fn a_planted_branch_that_is_ahead_discards_no_trusted_head() {
     }
 }
 
-/// The folder behind a link has another past, and another trusted head.
+/// The folder behind a link has another history, and another trusted head.
 #[test]
 fn a_vault_is_not_reached_through_a_link_inside_a_work_tree() {
     let place = in_repository();
@@ -797,7 +798,7 @@ fn a_vault_is_not_reached_through_a_link_inside_a_work_tree() {
         assert!(refused.stderr.contains("is a symbolic link inside a git work tree"), "{line}");
         assert!(refused.stderr.contains("/other`"), "{line}: {}", refused.stderr);
     }
-    // As a shell walks there.
+    // A shell walks to the same path.
     let walked = place.path("docs/nodes").display().to_string();
     let shell = format!("cd {walked} && {} status", env!("CARGO_BIN_EXE_ctx"));
     let refused = place.typed("").shell(&shell).exits(2);
@@ -811,7 +812,7 @@ fn a_link_in_the_place_of_a_trusted_vault_is_refused_until_its_head_is_forgotten
     let root = place.root().display().to_string();
     let link = place.home().join("link");
     std::os::unix::fs::symlink(place.root(), &link).unwrap();
-    // A link that was always one is as good as the folder.
+    // A link that existed from the start is equivalent to its folder.
     place.args(&["verify", "--vault", &link.display().to_string()]).within(place.home()).run().ok();
     fs::rename(place.root(), place.home().join("away")).unwrap();
     std::os::unix::fs::symlink(before.root(), place.root()).unwrap();
@@ -822,7 +823,7 @@ fn a_link_in_the_place_of_a_trusted_vault_is_refused_until_its_head_is_forgotten
     verify().ok();
 }
 
-/// A machine of CI checks out one commit after the other.
+/// A CI machine checks out one commit after the other.
 #[test]
 fn the_latest_trusted_heads_of_detached_commits_stay() {
     let (place, _) = three();
@@ -842,7 +843,7 @@ fn the_latest_trusted_heads_of_detached_commits_stay() {
     let mut expected = before;
     expected.extend((6..70).map(commit));
     assert_eq!(heads(&place), expected);
-    // What is trusted for a commit still binds it.
+    // The head that is trusted for a commit is still compared.
     place.write(".git/HEAD", commit(6) + "\n");
     place.ctx("verify --json").ok();
     assert_eq!(heads(&place).len(), expected.len());
@@ -856,7 +857,7 @@ fn a_command_does_not_wait_without_limit_for_the_lock_on_the_trusted_head() {
     let folder = folders.find(|dir| dir.join("head.json").exists()).unwrap();
     let held = fs::File::open(&folder).unwrap();
     held.lock().unwrap();
-    // What was published stays so, and the trusted head stays the one before.
+    // The published version stays published, and the trusted head stays the one before.
     place.edit("nodes/a.md", "Three.", "Four.");
     let published = place.ctx("publish --changed --lock-timeout 0").ok();
     let why = "another process has held its lock for more than 0 s";

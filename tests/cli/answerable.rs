@@ -1,5 +1,5 @@
-//! Who wrote, approved and decides about a text, as a bundle proves it: from its chains and
-//! governance files, and never from the line of the log, which its writer can forge.
+//! Provenance of a text in a bundle: who wrote, approved and decides about it follows from the
+//! chains and governance files, never from the line of the log, which its writer can forge.
 
 use contextnest::prove::evidence::bundle::verify::{Kind, Verdict, verify};
 use serde_json::{Value, json};
@@ -16,8 +16,8 @@ vault:
 review: {vault: {required: 2, max_age: 30d}}
 ";
 
-/// A governed vault with two keyframes in a review, and a session that read what was approved, what
-/// no review published, and what was published before.
+/// Returns a governed vault with two keyframes in a review, and a session that read an approved
+/// text, one that no review published, and one from before the governance.
 fn governed() -> Place {
     let place = Place::vault();
     place.edit(".context/config.yaml", "layout:", "versions:\n  keyframe_interval: 2\nlayout:");
@@ -41,7 +41,7 @@ fn bundle(place: &Place) -> Vec<u8> {
     place.ctx("evidence export --session s").ok().stdout.into_bytes()
 }
 
-/// The lines of a bundle, changed and chained once more; the same bundle with these.
+/// Returns a bundle with changed lines, which are chained again.
 fn forged(bundle: &[u8], change: impl FnOnce(&mut Vec<Value>)) -> Vec<u8> {
     let mut files = files(bundle);
     let text = String::from_utf8(files["lines.jsonl"].clone()).unwrap();
@@ -62,13 +62,13 @@ fn forged(bundle: &[u8], change: impl FnOnce(&mut Vec<Value>)) -> Vec<u8> {
         out.push(b'\n');
     }
     files.insert("lines.jsonl".to_owned(), out);
-    // Of these pages other verifiers make nothing either.
+    // Other verifiers do not generate these pages either.
     files.remove("index.html");
     files.remove("README.md");
     rebuilt(files, |_| {})
 }
 
-/// The text of the access so many before the last one.
+/// Returns the text of the access that is `n` before the last one.
 fn text<'l>(lines: &'l mut [Value], verb: &str, n: usize) -> &'l mut Value {
     let mut of_verb = lines.iter_mut().filter(|line| line["verb"] == verb);
     &mut of_verb.nth(n).unwrap()["documents"][0]
@@ -84,7 +84,7 @@ fn bundle_proves_who_wrote_and_approved_a_text() {
         let of_kind = verified.items.iter().filter(|item| item.kind == kind);
         of_kind.filter(|item| item.verdict == Verdict::Proved).count()
     };
-    // The line of a search is not made again; who wrote it is compared all the same.
+    // The line of a search is not reproduced, but its provenance is compared all the same.
     assert_eq!((proved(Kind::Text), proved(Kind::Steward)), (4, 4));
     let document = place.ctx("evidence export --document nodes/terms").ok().stdout;
     assert_eq!(failures(document.as_bytes()), Vec::<String>::new());
@@ -135,7 +135,7 @@ fn a_forged_steward_or_time_of_review_is_contradicted() {
         let is_it = |told: &&String| told.starts_with("steward ") && told.contains("contradicted");
         assert_eq!(told.iter().filter(is_it).count(), 1, "{told:?}");
     }
-    // Nor can an ungoverned checkpoint name one.
+    // An ungoverned checkpoint cannot name an approver either.
     let place = Place::published(&[("nodes/a", "# A\n")]);
     place.ctx("read nodes/a --session s").ok();
     let bundle = place.ctx("evidence export --session s").ok().stdout.into_bytes();
@@ -150,7 +150,7 @@ fn without_the_entries_of_a_review_nothing_is_said_of_who_approved() {
     let bundle = bundle(&governed());
     let mut files = files(&bundle);
     let manifest: Value = serde_json::from_slice(&files["manifest.json"]).unwrap();
-    // The submission of the document, which is proved for no checkpoint.
+    // The submission of the document is proved for no checkpoint.
     let versions = manifest["versions"].as_array().unwrap();
     let is_step = |version: &Value| {
         version["checkpoints"] == json!([])

@@ -4,7 +4,7 @@ use insta::assert_snapshot;
 
 use crate::harness::Place;
 
-/// Two checkpoints: of 10:00:01 and of 10:00:02.
+/// Returns a vault with two checkpoints, of 10:00:01 and 10:00:02.
 fn vault() -> Place {
     let place = Place::published(&[("nodes/fees", "---\ntags: [money]\n---\nFive percent.\n")]);
     place.edit("nodes/fees.md", "Five", "Four");
@@ -33,7 +33,7 @@ fn a_time_stands_for_the_last_checkpoint_at_or_before_it() {
     ] {
         assert_eq!(version(at), expected, "{at}");
     }
-    // The log of a vault without an index says the same.
+    // The log of a vault without an index gives the same answer.
     let log = place.typed(&format!("read nodes/fees --at {FIRST}")).without("HOME").run().ok();
     assert_eq!(log.stdout, place.ctx("read nodes/fees@1").ok().stdout);
 }

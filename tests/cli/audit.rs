@@ -1,4 +1,4 @@
-//! The access log: what is recorded of each command, before any of it leaves.
+//! The access log: the line of each command, recorded before any text leaves.
 
 use std::fs;
 use std::path::PathBuf;
@@ -25,13 +25,13 @@ fn vault() -> Place {
     ])
 }
 
-/// The lines of the log, oldest first.
+/// Returns the lines of the log, oldest first.
 fn lines(place: &Place) -> Vec<Value> {
     let (_, text) = file(place);
     text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
-/// The only file of the log.
+/// Returns the path and the text of the only log file.
 fn file(place: &Place) -> (PathBuf, String) {
     let audit = place.home().join(".local/state/contextnest/audit");
     let vaults: Vec<PathBuf> = fs::read_dir(audit).unwrap().map(|e| e.unwrap().path()).collect();
@@ -194,11 +194,11 @@ fn the_log_is_a_chain_that_shows_every_change_of_it() {
     assert_eq!(code(), (1, "audit-malformed".to_owned()));
     fs::write(&path, text.trim_end()).unwrap();
     assert_eq!(code(), (0, "audit-torn".to_owned()));
-    // The next line takes the place of the torn one.
+    // The next line replaces the torn one.
     place.ctx("read nodes/fees").ok();
     assert_eq!(lines(&place).len(), 3);
     assert_eq!(code(), (0, String::new()));
-    // What cannot be continued is left as it is; a new writer begins, and goes on.
+    // A log that cannot be continued is left as it is; a new writer begins another one.
     fs::write(&path, "no line\n").unwrap();
     place.ctx("read nodes/fees").ok();
     place.ctx("read nodes/fees").ok();
@@ -252,7 +252,7 @@ fn labels_name_who_asks_and_placeholders_are_refused() {
     error[usage]: the label of `--task` is `undefined`, which programs write where they know no id
     hint: give the id that your program has, or leave the label out
     ");
-    // Text that looks like a line of the log is a label like others.
+    // Text that looks like a line of the log is an ordinary label.
     let hostile = "{\"session\":\"s1\"}";
     place.args(&["read", "nodes/fees", "--session", hostile]).run().ok();
     assert_eq!(lines(&place).last().unwrap()["labels"]["session"], hostile);
@@ -273,7 +273,7 @@ fn an_access_that_cannot_be_recorded_is_told() {
         "{}",
         output.stderr
     );
-    // A place inside the vault would be in the reach of those who write there.
+    // Writers of the vault could change a log inside of it.
     let inside = place.root().join("audit");
     let output =
         place.typed("read nodes/returns").var("CTX_AUDIT_DIR", inside.to_str().unwrap()).run();
@@ -299,7 +299,7 @@ fn a_pipe_or_a_device_in_the_place_of_the_log_is_no_record() {
     fs::remove_file(&path).unwrap();
     std::os::unix::fs::symlink("/dev/null", &path).unwrap();
     not_recorded("symbolic links");
-    // The device itself needs more rights than a test has; a link to a folder leads elsewhere.
+    // Making a device needs more rights than a test has, so a link to a folder replaces it.
     fs::remove_file(&path).unwrap();
     let (folder, elsewhere) = (path.parent().unwrap(), place.home().join("elsewhere"));
     fs::rename(folder, &elsewhere).unwrap();
@@ -308,7 +308,7 @@ fn a_pipe_or_a_device_in_the_place_of_the_log_is_no_record() {
     assert_eq!(fs::read_dir(&elsewhere).unwrap().count(), 0);
     let verified = place.ctx("trace verify").exits(1).stdout;
     assert!(verified.contains("file-unreadable") && !verified.contains("intact"), "{verified}");
-    // A link that the user names is followed, to a folder without a log.
+    // A link that the user names is followed to a folder without a log.
     let said = place.args(&["trace", "verify", "--logs", folder.to_str().unwrap()]).run().exits(5);
     assert!(said.stderr.contains("it contains no logs"), "{}", said.stderr);
 }
@@ -368,7 +368,7 @@ fn with_durability_sync_nothing_leaves_that_is_not_recorded() {
     refused("list");
     place.ctx("publish --all").ok();
     refused("checkpoint list");
-    // It cannot take back what is sealed.
+    // The live configuration cannot weaken the sealed one.
     place.edit(".context/config.yaml", "sync", "async");
     refused("read nodes/fees");
     refused("checkpoint show 1");
@@ -386,7 +386,7 @@ fn with_queries_hash_no_word_of_a_question_is_recorded() {
     assert_eq!(line["query_sha256"], sha256("percent"));
     assert_eq!(line["args"]["sha256"], sha256("search\0percent"));
     assert!(!line.to_string().contains("percent"), "{line}");
-    // The words of a command that records an output are words, too.
+    // The query text of a command that records an output is hashed, too.
     place.typed("trace output --session s --model percent").stdin("Yes.").run().ok();
     let line = lines(&place).pop().unwrap();
     let words = "trace\0output\0--session\0s\0--model\0percent";
@@ -488,13 +488,13 @@ fn impact_lists_who_was_handed_a_document_and_what_was_replaced_by_then() {
     assert_eq!(listed("1"), ["s1 v1", "s3 v1"]);
     assert_eq!(listed("--superseded"), ["s3 v1"]);
     assert_eq!(listed("--to 2026-11-21T10:00:04.000Z"), ["s1 v1"]);
-    // Retiring ends the last version.
+    // A retirement ends the last version.
     place.ctx("retire nodes/fees").ok();
     place.ctx("resolve contextnest://nodes/fees@2 --bodies --session s4").ok();
     assert_eq!(listed("--superseded"), ["s3 v1", "s4 v2"]);
     let text = place.ctx("impact nodes/fees --superseded -n 1").ok().stdout;
     assert!(text.contains("replaced 2026-11-21T10:00:1"), "{text}");
-    // A log that was altered is no answer to rely on.
+    // A log that was altered cannot be relied on.
     let (path, log) = file(&place);
     let lines: Vec<&str> = log.lines().skip(1).collect();
     fs::write(&path, lines.join("\n") + "\n").unwrap();
@@ -523,7 +523,7 @@ fn replay_reproduces_and_compares_each_answer() {
     ] {
         place.ctx(&format!("{command} --session s")).ok();
     }
-    // What is published afterwards changes nothing of it.
+    // A later publication changes no earlier answer.
     place.edit("nodes/fees.md", "5 percent", "4 percent");
     place.ctx("publish nodes/fees").ok();
     place.ctx("retire nodes/returns").ok();
@@ -536,7 +536,7 @@ fn replay_reproduces_and_compares_each_answer() {
     let told = place.ctx("replay --session t").exits(1).stdout;
     assert!(told.contains("cannot tell: a snippet is not made again"), "{told}");
 
-    // A line with the right hashes that says what was never handed out.
+    // The line has valid hashes, but claims a text that was never returned.
     let (path, log) = file(&place);
     let first: Value = serde_json::from_str(log.lines().next().unwrap()).unwrap();
     let outcome = |change: &dyn Fn(&mut Value)| {

@@ -7,7 +7,7 @@ use crate::harness::{Place, repository};
 const POLICY: &str = "---\ntitle: Returns\nauthor: Legal\n---\n# Returns\n\n30 days.\n\n\
                       ## Exceptions\n\nNone.\n\n## Review\n\nYearly.\n";
 
-/// Three versions by two principals, the second of another author.
+/// Returns a vault with three versions by two principals, the second of another author.
 fn place() -> Place {
     let place = Place::published(&[("nodes/returns", POLICY)]);
     place.edit("nodes/returns.md", "None.", "Electronics: 14 days.");
@@ -323,7 +323,7 @@ fn a_retired_document_is_blamed_at_an_earlier_checkpoint() {
     hint: `ctx history nodes/returns` shows when it was published
     ");
     place.ctx("blame nodes/returns --at 3").ok();
-    // Published again, the lines of the time before are still theirs.
+    // After another publication, the earlier lines keep their makers.
     place.edit("nodes/returns.md", "status: draft", "status: published");
     place.ctx("publish nodes/returns").ok();
     let again = place.ctx("blame nodes/returns#review").ok().stdout;
@@ -355,7 +355,7 @@ fn governance_files_are_blamed_too() {
     ");
 }
 
-/// The text of the last version does not depend on the first one: `read` serves it.
+/// The text of the last version does not depend on the first one, so `read` serves it.
 #[test]
 fn a_history_that_does_not_verify_is_refused_with_the_finding() {
     let place = place();

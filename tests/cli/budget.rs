@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use crate::harness::Place;
 
-/// A short policy, a long one, a source and one that depends on it.
+/// Returns a vault with a short policy, a long one, a source, and a document that depends on it.
 fn place() -> Place {
     let source = |needs: &str, body: &str| {
         format!(

@@ -9,7 +9,7 @@ use crate::harness::{Output, Place};
 use crate::mcp::{STATELESS, answers_of, opener, request};
 use crate::resolve::vault;
 
-/// The folders of vaults in the place's caches.
+/// Returns the folders of vaults in the caches of the place.
 fn folders(place: &Place) -> Vec<PathBuf> {
     let caches = place.home().join(".cache/contextnest");
     let Ok(found) = fs::read_dir(caches) else { return Vec::new() };
@@ -43,7 +43,7 @@ fn answers_are_the_same_with_a_cache_and_without_one() {
     assert!(manifest(&place).exists());
     let nowhere = |line: &str| place.typed(line).without("HOME").run();
     assert_eq!(with, QUESTIONS.map(|line| nowhere(line).stdout).to_vec());
-    // A place that cannot be written: something else is there.
+    // The cache cannot be written, because a file has its path.
     fs::write(place.home().join("file"), "").unwrap();
     let blocked = place.home().join("file/caches");
     let blocked =
@@ -101,7 +101,7 @@ fn a_damaged_index_is_built_again() {
     }] {
         fs::write(&segment, &altered).unwrap();
         assert_eq!(answers(&place), expected);
-        assert_eq!(fs::read(&segment).unwrap(), whole, "it was made anew");
+        assert_eq!(fs::read(&segment).unwrap(), whole, "it was made again");
     }
 }
 
@@ -111,7 +111,7 @@ fn a_log_that_was_altered_is_not_answered_from_the_index_of_the_whole_one() {
     place.ctx("resolve '#a'").ok();
     let log = place.read(".versions/checkpoints.jsonl");
     let broken = |output: Output| output.exits(1).stderr.contains("log-broken");
-    // The same length, another last hash.
+    // The log has the same length, but another last hash.
     let at = log.rfind("sha256:").unwrap() + 10;
     let digit = if log.as_bytes()[at] == b'0' { "1" } else { "0" };
     let mut altered = log.clone();
@@ -121,18 +121,18 @@ fn a_log_that_was_altered_is_not_answered_from_the_index_of_the_whole_one() {
     altered.replace_range(head..=head, digit);
     place.write(".versions/checkpoints.jsonl", &altered);
     assert!(broken(place.ctx("resolve '#a'")));
-    // Back as it was, but for a byte in the middle.
+    // The log is restored, but for a byte in the middle.
     let at = log.find("2026-").unwrap() + 18;
     let mut altered = log.clone();
     altered.replace_range(at..=at, if log.as_bytes()[at] == b'0' { "1" } else { "0" });
     place.write(".versions/checkpoints.jsonl", &altered);
     assert!(broken(place.ctx("resolve '#a'")));
-    // Cut short, and emptied.
+    // The log is truncated, and then emptied.
     place.write(".versions/checkpoints.jsonl", "");
     assert!(broken(place.ctx("read nodes/ab")));
     place.write(".versions/checkpoints.jsonl", &log);
     place.ctx("read nodes/ab").ok();
-    // What is altered behind the index's back is not served either.
+    // A text that is altered after indexing is not served either.
     place.edit("nodes/.versions/ab/v1.md", "AB.", "Forged.");
     assert!(place.ctx("read nodes/ab").exits(1).stderr.contains("withheld"));
 }
@@ -176,7 +176,7 @@ fn a_server_makes_the_index_whatever_is_asked_first() {
     let read = json!({"name": "context_read", "arguments": {"id": "nodes/ab"}});
     let mut messages = opener(STATELESS);
     messages.push(request(STATELESS, 1, "tools/call", read));
-    // As after a clone.
+    // A clone lacks the index.
     fs::remove_file(manifest(&place)).unwrap();
     let with = &answers_of(&place, "mcp", &messages)[&1];
     assert!(manifest(&place).exists());

@@ -1,4 +1,4 @@
-//! The change log: a line for each event, in the vault, and what a verifier says of it.
+//! The change log: a line for each event, in the vault, and the findings about it.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -13,7 +13,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::harness::{Place, stride};
 
-/// A vault whose changes are recorded from checkpoint 2 on; checkpoint 4 is its head.
+/// Returns a vault whose changes are recorded from checkpoint 2 on; checkpoint 4 is its head.
 fn vault() -> Place {
     let place = Place::unrecorded(&[("nodes/a", "# A\n\nOne.\n"), ("nodes/b", "# B\n")]);
     place.ctx("audit begin").ok();
@@ -23,7 +23,7 @@ fn vault() -> Place {
     place
 }
 
-/// The paths of the change logs, the oldest writer first by the time of its first line.
+/// Returns the paths of the change logs, the oldest writer first by the time of its first line.
 fn logs(place: &Place) -> Vec<String> {
     let entries = fs::read_dir(place.path(".context/audit")).unwrap();
     let name = |entry: fs::DirEntry| entry.file_name().into_string().unwrap();
@@ -38,7 +38,7 @@ fn lines_of(place: &Place, path: &str) -> Vec<Value> {
     place.read(path).lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
-/// All lines, those of the oldest writer first.
+/// Returns all lines, those of the oldest writer first.
 pub(crate) fn lines(place: &Place) -> Vec<Value> {
     logs(place).iter().flat_map(|path| lines_of(place, path)).collect()
 }
@@ -108,12 +108,12 @@ fn verify_reports_an_altered_change_log() {
     let text = origin.read(path);
     let all: Vec<&str> = text.lines().collect();
     let found = |lines: &[&str]| {
-        // A user who wrote nothing of it relies on the chain alone.
+        // Users who wrote none of the lines rely on the chain alone.
         let place = origin.duplicate();
         place.write(path, lines.join("\n") + "\n");
         codes(&place)
     };
-    // The line after one that cannot be relied on has none before it.
+    // The line after an unreliable one has no line before it.
     let three = |code: &str| {
         let mut codes = both("audit-gap", "audit-missing");
         codes.insert(code.to_owned());
@@ -127,9 +127,9 @@ fn verify_reports_an_altered_change_log() {
     assert_eq!(found(&[all[0], all[2]]), both("audit-gap", "audit-missing"));
     assert_eq!(found(&[all[1], all[2]]), three("audit-chain-mismatch"));
     assert_eq!(found(&[all[0], all[1], all[2], all[2]]), only("audit-chain-mismatch"));
-    // Lines at the end can be missing only as far as events need none.
+    // Lines at the end can be missing only if no event needs them.
     assert_eq!(found(&all[..2]), only("audit-missing"));
-    // Who wrote them knows their end.
+    // The writer of the lines knows their end.
     origin.write(path, format!("{}\n", all[..2].join("\n")));
     assert_eq!(codes(&origin), both("audit-missing", "audit-rollback"));
     origin.remove(path);
@@ -145,7 +145,7 @@ fn a_line_that_another_log_contradicts_is_damage() {
     place.write(".versions/checkpoints.jsonl", cut.join("\n") + "\n");
     assert!(codes(&place).contains("audit-contradicts"));
 
-    // Lines with the right hashes that say what never was.
+    // The lines have valid hashes, but describe events that never happened.
     let place = vault().duplicate();
     let path = &logs(&place)[0];
     let mut lines = lines_of(&place, path);
@@ -159,8 +159,8 @@ fn a_line_that_another_log_contradicts_is_damage() {
     assert_eq!(codes(&place), both("audit-contradicts", "audit-missing"));
 }
 
-/// A vault that is put back to what it was before checkpoint 5, but for its change log; and what it
-/// was.
+/// Returns a vault that is restored to its state before checkpoint 5, except for its change log;
+/// and that state.
 fn put_back() -> (Place, Place) {
     let place = vault();
     let before = place.duplicate();
@@ -191,7 +191,7 @@ fn a_vault_that_is_reset_on_purpose_is_accepted_by_a_line_of_its_own() {
     place.ctx("publish nodes/d").ok();
     assert_eq!(codes(&place), only("audit-replaced"));
 
-    // With the change log it goes back, too: what this user wrote is missing, until it is accepted.
+    // The change log is restored, too: lines of this user are missing, until the loss is accepted.
     for (path, bytes) in before.tree() {
         place.write(&path, bytes);
     }
@@ -201,7 +201,7 @@ fn a_vault_that_is_reset_on_purpose_is_accepted_by_a_line_of_its_own() {
     assert!(codes(&place).contains("audit-rollback"));
     place.ctx("head trust").ok();
     place.ctx("verify").ok();
-    // A new writer went on: no two lines have one name.
+    // A new writer continued, so no two lines have the same name.
     assert_eq!(logs(&place).len(), 2);
     place.ctx("head forget").ok();
     assert_eq!(lines(&place).pop().unwrap()["action"], "head-forget");
@@ -242,11 +242,11 @@ fn an_event_without_its_line_gets_it_from_the_next_command_of_its_writer() {
     };
     for command in ["recover", "publish --all"] {
         let place = muted();
-        // No other user writes it.
+        // No other user writes the line.
         let other = place.duplicate();
         other.ctx(command).ok();
         assert_eq!(codes(&other), only("audit-missing"));
-        // Its own does, and only once.
+        // Its own user writes the line, and only once.
         place.ctx(command).ok();
         place.ctx(command).ok();
         place.ctx("verify").ok();
@@ -261,7 +261,7 @@ fn an_event_without_its_line_gets_it_from_the_next_command_of_its_writer() {
 fn an_event_after_a_reset_gets_its_line_from_the_next_command_too() {
     let (place, _) = put_back();
     place.ctx("head trust").ok();
-    // Another checkpoint 5 than the one that has a line.
+    // This checkpoint 5 is not the one that has a line.
     place.edit("nodes/a.md", "Two.", "Three.");
     assert_eq!(place.typed("publish --changed").on(Arc::new(Mute)).exit, 5);
     assert_eq!(codes(&place), both("audit-replaced", "interrupted"));
@@ -335,7 +335,7 @@ fn links_and_other_files_in_the_folder_are_not_read() {
     std::os::unix::fs::symlink(&outside, place.path(path)).unwrap();
     let found = codes(&place);
     assert!(found.contains("audit-malformed"), "{found:?}");
-    // A writer does not follow it either: it begins another log.
+    // A writer does not follow the link either: it begins another log.
     let before = fs::read(&outside).unwrap();
     place.write("nodes/c.md", "# C\n");
     place.ctx("publish nodes/c").ok();
@@ -356,13 +356,13 @@ fn with_queries_hash_no_word_of_a_command_is_recorded() {
     };
     publish("Before.");
     assert_eq!(words(&place), (true, false));
-    // The live configuration is the stricter one.
+    // The live configuration is stricter.
     place.edit(".context/config.yaml", "184d", "184d\n  queries: hash");
     publish("Live.");
     assert_eq!(words(&place), (false, true));
     place.ctx("head trust").ok();
     assert_eq!(words(&place), (false, true));
-    // What is sealed holds, whatever the live one says.
+    // The sealed setting is in force, whatever the live file says.
     place.ctx("publish --all").ok();
     place.edit(".context/config.yaml", "queries: hash", "queries: full");
     publish("Sealed.");
@@ -398,7 +398,7 @@ fn a_new_vault_records_its_first_event() {
     assert_eq!((recorded.len(), &recorded[0]["sealed"]["checkpoint"]), (1, &1.into()));
     assert_eq!(recorded[0]["head"], Value::Null);
     place.ctx("verify").ok();
-    // A vault that is made in the place of another one owes nothing of that one's change log.
+    // A vault that replaces another one needs no lines of that one's change log.
     place.ctx("head forget").ok();
     for name in ["nodes", ".context", ".versions", "CONTEXT.md", ".gitattributes"] {
         place.remove(name);
@@ -410,7 +410,7 @@ fn a_new_vault_records_its_first_event() {
     assert_eq!(lines(&place).len(), 1);
 }
 
-/// A vault whose checkpoints bind the change log; checkpoint 3 is its head.
+/// Returns a vault whose checkpoints bind the change log; checkpoint 3 is its head.
 fn bound(form: &str) -> Place {
     let place = Place::vault();
     let settings = format!("versions:\n  checkpoint_log: {form}\naudit:\n  bind: true\n");
@@ -437,7 +437,7 @@ fn a_checkpoint_binds_the_change_log() {
         let last: Value = serde_json::from_str(log.lines().last().unwrap()).unwrap();
         assert_eq!(last["set"][path], serde_json::json!([5, lines(&place)[4]["hash"]]));
         assert_eq!(last["triggered_by"], "nodes/b");
-        // No command takes it for something that was published.
+        // No command treats the log as a published artifact.
         for command in
             ["list", "history", "resolve contextnest://nodes/", "status", "checkpoint list"]
         {
@@ -447,7 +447,7 @@ fn a_checkpoint_binds_the_change_log() {
         let out = place.home().join("out").display().to_string();
         place.ctx(&format!("checkout 3 {out}")).ok();
         assert!(!place.home().join("out/.context/audit").exists());
-        // The histories and the change logs give the same log.
+        // The log is rebuilt from the histories and the change logs.
         let before = place.tree();
         let told = place.ctx("checkpoint rebuild --from-scratch").ok().stdout;
         assert_eq!(told, "the histories give the same log: 3 checkpoints\n");
@@ -465,13 +465,13 @@ fn a_change_log_that_was_truncated_behind_a_bound_checkpoint_is_found_by_everyon
     let text = origin.read(path);
     let all: Vec<&str> = text.lines().collect();
     let found = |lines: &[&str]| {
-        // A user who wrote nothing of it.
+        // Users who wrote none of the lines check the bound ones.
         let place = origin.duplicate();
         place.write(path, lines.iter().map(|line| format!("{line}\n")).collect::<String>());
         codes(&place)
     };
     assert_eq!(found(&all), BTreeSet::new());
-    // After the last bound line only the line of the event is owed.
+    // After the last bound line, only the line of the event is required.
     assert_eq!(found(&all[..5]), only("audit-missing"));
     for kept in 0..5 {
         assert_eq!(found(&all[..kept]), both("audit-missing", "audit-rollback"), "{kept}");
@@ -479,7 +479,7 @@ fn a_change_log_that_was_truncated_behind_a_bound_checkpoint_is_found_by_everyon
     let place = origin.duplicate();
     place.remove(".context/audit");
     assert_eq!(codes(&place), both("audit-missing", "audit-rollback"));
-    // The log is not replaced by one that binds less.
+    // The log cannot be replaced by one that binds fewer lines.
     let log = place.bytes(".versions/checkpoints.jsonl");
     place.ctx("checkpoint rebuild").ok();
     assert_eq!(place.bytes(".versions/checkpoints.jsonl"), log);
@@ -491,7 +491,7 @@ fn trace_verify_compares_change_logs_with_the_lines_that_checkpoints_bind() {
     let path = &logs(&origin)[0];
     let text = origin.read(path);
     for kept in 0..=6 {
-        // A user who wrote nothing of it.
+        // Users who wrote none of the lines check the bound ones.
         let place = origin.duplicate();
         place.write(path, text.split_inclusive('\n').take(kept).collect::<String>());
         let verified = place.ctx("trace verify --json").json("ctx.trace.verify");
@@ -507,7 +507,7 @@ fn trace_verify_compares_change_logs_with_the_lines_that_checkpoints_bind() {
     place.remove(".context/audit");
     let told = place.ctx("trace verify").exits(1).stdout;
     assert!(told.contains("checkpoint 1 binds line 1"), "{told}");
-    // A log that cannot be relied on binds nothing that could be compared.
+    // An unreliable log binds nothing that could be compared.
     place.write(".versions/checkpoints.jsonl", "{}\n");
     let told = place.ctx("trace verify").ok().stderr;
     assert!(told.contains("the lines that it binds were not compared"), "{told}");
@@ -521,7 +521,7 @@ fn verify_reports_bound_lines_that_are_truncated_or_omitted() {
     let mut checkpoints: Vec<Value> =
         origin.read(log).lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let mark = checkpoints[0]["set"][path].clone();
-    // Its hash is another one then, but what is wrong with the maps is said too.
+    // Its hash changes then, but the fault of the maps is reported, too.
     let told = |checkpoints: &[Value]| {
         let place = origin.duplicate();
         let text: String =
@@ -537,7 +537,7 @@ fn verify_reports_bound_lines_that_are_truncated_or_omitted() {
     assert!(told(&checkpoints).contains("field-malformed"));
 }
 
-/// A disk that refuses its n-th change, or all from that one on.
+/// A disk that refuses its n-th change, or all changes from there on.
 #[derive(Debug)]
 pub(crate) struct Fails {
     at: usize,
@@ -550,7 +550,7 @@ impl Fails {
         Self { at, for_good, seen: AtomicUsize::new(0) }
     }
 
-    /// Whether there was an n-th change.
+    /// Returns true if there was an n-th change.
     pub(crate) fn reached(&self) -> bool {
         self.seen.load(Ordering::SeqCst) >= self.at
     }
@@ -574,7 +574,7 @@ fn a_bound_event_whose_write_or_sync_fails_is_old_or_new() {
         place.edit("nodes/a.md", "Two.", "Three.");
         let disk = Arc::new(Fails::new(at, for_good));
         outcomes.insert(place.typed("publish --changed").on(disk.clone()).exit);
-        // Whatever happened: the next command of the user makes the vault whole.
+        // In every case, the next command of the user repairs the vault.
         place.ctx("recover").ok();
         place.ctx("publish --changed").ok();
         place.ctx("verify").ok();

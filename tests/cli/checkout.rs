@@ -1,10 +1,11 @@
-//! The past as a whole: what changed between two checkpoints, and all of one in a folder.
+//! `ctx checkout` and comparisons of checkpoints: the whole state of the past.
 
 use insta::assert_snapshot;
 
 use crate::harness::{Place, files_in};
 
-/// `nodes/a` in two versions, `nodes/b` retired, `nodes/c` new: three checkpoints.
+/// Returns a vault with three checkpoints: `nodes/a` in two versions, `nodes/b` retired,
+/// `nodes/c` new.
 fn place() -> Place {
     let place = Place::published(&[("nodes/a", "# A\n"), ("nodes/b", "# B\n")]);
     place.edit("nodes/a.md", "# A", "# AA");

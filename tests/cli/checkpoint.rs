@@ -157,7 +157,7 @@ fn a_delta_log_exported_as_whole_maps_is_the_same_log() {
     assert_eq!(place.exported(LogForm::Full), full);
     assert_eq!(place.exported(LogForm::Delta), delta);
     assert_eq!(place.ctx("resolve '#x' --json").ok().stdout, answer);
-    // The same hashes, but not the form that this vault's configuration ever asked for.
+    // The hashes are equal, but the configuration of this vault never asked for this form.
     let verify = place.ctx("verify --json").exits(1).json("ctx.verify");
     let found: Vec<&str> =
         verify["findings"].as_array().unwrap().iter().filter_map(|f| f["code"].as_str()).collect();

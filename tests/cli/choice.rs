@@ -1,4 +1,4 @@
-//! `ctx publish`: which documents it takes, and which it refuses.
+//! `ctx publish`: which documents it selects, and which it refuses.
 
 use insta::assert_snapshot;
 

@@ -1,11 +1,11 @@
-//! What a clone of a repository has of a vault: line ends that git converts, and files that git
-//! leaves out, in real repositories.
+//! Clones of a repository with a vault: line ends that git converts, and files that git ignores, in
+//! real repositories.
 
 use crate::anchored::git;
 use crate::harness::Place;
 
 const TEXT: &str = "* -text -whitespace -ident -filter -working-tree-encoding\n";
-/// Attributes that convert every text, each in the form of another repository.
+/// Attributes that convert every text, each in the spelling of another repository.
 const CONVERTING: [&str; 4] = [
     "* text=auto\n",
     "* text=auto eol=crlf\n*.md text\n*.jsonl text eol=crlf\n",
@@ -47,7 +47,7 @@ fn clone_keeps_histories_where_the_repository_converts_every_text() {
         }
         let verified = place.ctx("verify").ok().stdout;
         assert!(verified.starts_with("intact"), "{attributes}: {verified}");
-        // The clone publishes too, and the first folder reads what it wrote.
+        // The clone publishes too, and the first folder reads its version.
         place.edit("b.md", "one", "two");
         place.ctx("publish b").ok();
         git(&place, "add -A");
@@ -115,14 +115,14 @@ fn publish_continues_if_attributes_cannot_be_written() {
     assert!(place.ctx("verify").exits(1).stdout.contains("[id-collision]"));
 }
 
-/// The warnings of a command about clones.
+/// Returns the warnings of a command about clones.
 fn warnings(place: &Place, line: &str) -> Vec<String> {
     let said = place.ctx(line);
     let lines = said.stderr.lines().filter_map(|line| line.strip_prefix("warning: git "));
     lines.map(str::to_owned).collect()
 }
 
-/// Whether git ignores a path, as git itself says.
+/// Returns true if git reports that it ignores a path.
 fn is_ignored(place: &Place, path: &str) -> bool {
     place.typed("").shell(&format!("git check-ignore -q --no-index {path}")).exit == 0
 }
@@ -155,7 +155,7 @@ fn commands_warn_of_histories_that_git_ignores() {
         }
         let json = place.ctx("status --json").ok().json("ctx.status");
         assert!(json["notes"][0].as_str().unwrap().contains("git ignores"), "{json}");
-        // The lines that the warnings name bring everything back.
+        // The lines that the warnings name restore everything.
         let lines: Vec<String> = warnings(&place, "status")
             .iter()
             .flat_map(|said| {
@@ -231,7 +231,7 @@ fn commands_warn_of_line_ends_that_git_may_convert() {
         place.write(".gitattributes", attributes);
         assert_eq!(warnings(&place, "status"), [""; 0], "{attributes}");
     }
-    // A file that was planted in the place of ours does not hide it.
+    // A file that was planted with the name of ours does not hide it.
     place.write("nodes/.versions/.gitattributes", "* text eol=crlf\n");
     assert!(warnings(&place, "verify")[0].contains("the files in nodes/.versions of a clone"));
     place.remove("nodes/.versions/.gitattributes");
@@ -262,7 +262,7 @@ fn vault_below_the_top_of_a_repository_has_the_same_warnings() {
     let said = warnings(&place, "status --vault docs").join("\n");
     assert!(said.contains("nodes/.versions/build, by `build/` in ../.gitignore"), "{said}");
     assert!(said.contains("the files in nodes/.versions of a clone"), "{said}");
-    // A folder that git ignores as a whole is not meant for clones.
+    // A folder that git ignores completely is not meant for clones.
     place.write(".gitignore", "/docs/\nbuild/\n");
     assert_eq!(warnings(&place, "status --vault docs"), [""; 0]);
 }

@@ -43,7 +43,7 @@ fn writers_of_one_document_make_one_version_of_it() {
     place.ctx("verify").ok();
 }
 
-/// A governed vault with documents that are not published.
+/// Returns a governed vault with documents that are not published.
 fn governed(names: &[String]) -> Place {
     let place = Place::vault();
     place.write(
@@ -57,7 +57,7 @@ fn governed(names: &[String]) -> Place {
     place
 }
 
-/// The exit codes of commands that run at once.
+/// Returns the exit codes of commands that run at once.
 fn at_once(place: &Place, lines: &[String]) -> Vec<i32> {
     let children: Vec<_> = lines.iter().map(|line| place.typed(line).command().spawn()).collect();
     let exits = children.into_iter().map(|child| {
@@ -76,7 +76,7 @@ fn reviews_of_different_documents_at_once_lose_nothing() {
     let approve = |name: &String| format!("approve {name} --as bo@example.com --lock-timeout 120");
     let half: Vec<String> = first.iter().map(submit).collect();
     assert_eq!(at_once(&place, &half), [0; 4]);
-    // Some are approved while others are submitted.
+    // Some documents are approved while others are submitted.
     let both: Vec<String> = first.iter().map(approve).chain(second.iter().map(submit)).collect();
     assert_eq!(at_once(&place, &both), [0; 8]);
     place.ctx("verify --allow-drift").ok();
@@ -96,7 +96,7 @@ fn of_two_reviews_of_one_document_at_once_one_counts() {
     let submit = ["ana", "kim"].map(|who| format!("submit nodes/d --as {who}@example.com"));
     let mut exits = at_once(&place, &submit);
     exits.sort_unstable();
-    // The second submits the same text: it awaits already.
+    // The second command submits the same text, which already awaits a decision.
     assert_eq!(exits, [0, 0]);
     let history = place.ctx("history nodes/d --json").ok().json("ctx.history");
     assert_eq!(history["versions"].as_array().unwrap().len(), 1);
@@ -115,7 +115,7 @@ fn a_held_lock_is_reported_after_ten_seconds() {
     place.write(".context/local/lock", "process 1234\n");
     let lock = File::options().write(true).open(place.path(".context/local/lock")).unwrap();
     lock.lock().unwrap();
-    // Readers, and a dry run, do not wait.
+    // Readers and dry runs do not wait.
     place.ctx("verify --allow-drift").ok();
     place.ctx("publish --changed --dry-run").ok();
     let began = Instant::now();

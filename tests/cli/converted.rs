@@ -1,4 +1,4 @@
-//! From one form of the log to the other.
+//! `ctx checkpoint convert`: from one form of the log to the other.
 
 use contextnest::files::vault::config::LogForm;
 use insta::assert_snapshot;
@@ -8,7 +8,8 @@ use crate::harness::{Place, repository};
 const DELTA: &str = ".versions/checkpoints.jsonl";
 const FULL: &str = ".versions/context_history.yaml";
 
-/// Two documents, three checkpoints, and a configuration that says nothing of the log.
+/// Returns a vault with two documents, three checkpoints, and a configuration that does not mention
+/// the log.
 fn small() -> Place {
     let place = Place::vault();
     place.write("nodes/a.md", "# a\n");
@@ -43,7 +44,7 @@ fn there_and_back_keeps_every_checkpoint_and_goes_on() {
     assert!(!place.has(DELTA));
     assert_eq!(hashes(&place)[..3], first[..]);
     assert!(place.read(".context/config.yaml").contains("checkpoint_log: full"));
-    // What was appended meanwhile is all that tells the old log from what it was.
+    // Only the entries that were appended meanwhile distinguish the old log from its earlier state.
     assert!(place.bytes(".versions/checkpoints.jsonl.replaced-1").starts_with(&delta));
     place.ctx("verify").ok();
     place.edit("nodes/a.md", "more", "much more");
@@ -66,7 +67,7 @@ fn a_log_that_has_the_form_is_left_alone() {
     let before = place.tree();
     assert_snapshot!(place.ctx("checkpoint convert --to delta").ok().stdout, @"the log has the form `delta` already");
     assert_eq!(place.tree(), before);
-    // A configuration that asks for the other form is not left so.
+    // A configuration that asks for the other form is changed as well.
     place.edit(".context/config.yaml", "layout:", "versions:\n  checkpoint_log: full\nlayout:");
     place.ctx("checkpoint convert --to delta").ok();
     assert!(place.read(".context/config.yaml").contains("checkpoint_log: delta"));
@@ -96,7 +97,7 @@ fn a_dry_run_writes_nothing() {
         .json("ctx.checkpoint.convert");
     assert_eq!(json["converted"], true);
     assert_eq!(place.tree(), before);
-    // At the same instant the same comes out.
+    // At the same instant, the result is the same.
     let at = "2026-11-21T12:00:00.000Z";
     let said = |line: &str| {
         let output = place.typed(line).var("CTX_NOW", at).run().ok();
@@ -173,7 +174,7 @@ fn an_empty_vault_has_nothing_to_convert() {
     ");
 }
 
-/// What a conversion leaves that died between its two files.
+/// Returns a vault whose conversion died between its two files, and the bytes of its old log.
 fn halfway() -> (Place, Vec<u8>) {
     let place = small();
     let delta = place.read(DELTA);
@@ -215,7 +216,7 @@ fn two_logs_that_say_the_same_are_read_and_the_next_writer_clears_one_away() {
 #[test]
 fn the_form_that_the_sealed_configuration_asks_for_is_the_one_that_stays() {
     let (place, _) = halfway();
-    // A request that nobody published says nothing.
+    // A setting that was never published does not explain a second form.
     place.edit(".context/config.yaml", "checkpoint_log: full", "checkpoint_log: delta");
     place.ctx("recover").ok();
     assert!(place.has(FULL) && !place.has(DELTA));
@@ -255,7 +256,7 @@ fn no_command_uses_two_logs_that_differ() {
     assert!(place.has(DELTA) && place.has(FULL));
 }
 
-/// Whoever puts the log in the other form beside it gives the vault no other form.
+/// An attacker who adds the other form of the log does not change the form of the vault.
 #[test]
 fn a_planted_second_form_is_cleared_away() {
     let place = Place::published(&[("nodes/a", "# A\n")]);
@@ -266,7 +267,7 @@ fn a_planted_second_form_is_cleared_away() {
     assert!(place.read(".versions/checkpoints.jsonl").starts_with(&log));
     assert!(!place.has(".versions/context_history.yaml"));
     place.ctx("verify").ok();
-    // One that says something else is for people to decide.
+    // A log with other content is left to people.
     place.write(".versions/context_history.yaml", &full);
     assert_snapshot!(place.ctx("add nodes/c --body three").exits(1).stderr, @"
     error[log-broken]: both `.versions/checkpoints.jsonl` and `.versions/context_history.yaml` exist
@@ -289,13 +290,13 @@ fn a_log_whose_ids_the_two_forms_order_differently_is_converted() {
     place.ctx("verify").ok();
     let event = place.bytes(".versions/checkpoints.jsonl.replaced-1");
     assert!(event.starts_with(&delta));
-    // What a conversion leaves that was interrupted between its two files.
+    // An interrupted conversion leaves both files.
     place.write(DELTA, event);
     let report = place.ctx("verify").ok();
     assert!(report.stdout.contains("unfinished"), "{}", report.stdout);
 }
 
-/// No conversion leaves an empty file, so that nothing follows from what it lacks.
+/// A conversion never leaves an empty file, so an empty one proves nothing.
 #[test]
 fn an_empty_second_log_is_one_finding() {
     let place = small();
@@ -319,7 +320,7 @@ fn an_empty_second_log_is_one_finding() {
     }
 }
 
-/// A power cut leaves whole lines of rubbish where the entry of an event would be (CKPT-18).
+/// A power cut leaves whole lines of junk in place of the entry of an event (CKPT-18).
 #[test]
 fn lines_of_junk_at_the_end_of_a_log_of_whole_maps_are_torn_where_an_event_was_begun() {
     for junk in ["} junk\n", "  - checkpoint: 5\n    at: x\n", "[\n\n\"\n", "- 7\n"] {

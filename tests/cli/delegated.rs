@@ -1,5 +1,5 @@
-//! Searches in selectors: what a back-end finds is a set like others, of the head, verified, and
-//! said to be delegated.
+//! Searches in selectors: the results of a back-end are a set like others, of the head, verified,
+//! and marked as delegated.
 
 use std::fs;
 
@@ -8,7 +8,7 @@ use insta::assert_snapshot;
 use crate::harness::{Output, Place};
 use crate::search::program;
 
-/// Three documents, two of which hold `fee`, and a pack that searches.
+/// Returns a vault with three documents, two of them with the word `fee`, and a pack that searches.
 fn place() -> Place {
     let place = Place::vault();
     place.write("nodes/fees.md", "---\ntitle: Fees\ntags: [billing]\n---\n# Fees\n\nA fee.\n");
@@ -26,7 +26,7 @@ fn ids(place: &Place, selector: &str) -> String {
     place.args(&["resolve", selector, "--ids"]).run().ok().lines().join(" ")
 }
 
-/// The answer to a selector, or how it is understood.
+/// Returns the answer to a selector, or its explanation.
 fn answer(place: &Place, verb: &str, selector: &str) -> Output {
     match verb {
         "explain" => place.args(&["resolve", "--explain", selector, "--json"]).run(),
@@ -150,7 +150,7 @@ fn only_what_is_published_and_current_is_in_the_set() {
         "",
         "an old version is not current"
     );
-    // A program that proposes all of these, with texts of its own.
+    // The program proposes all of these, with texts of its own.
     let program = program(
         &place,
         r#"echo '{"hits":[{"id":"nodes/draft","score":9},{"id":"nodes/planted","score":9},
@@ -288,7 +288,8 @@ fn a_search_is_asked_once_and_there_are_not_too_many() {
     assert_eq!(error["reason"], "selector-too-large");
 }
 
-/// Documents of which one answers best in a section of its own, and a copy of that section.
+/// Returns a vault in which one document matches best in a section, and another has a copy of
+/// that section.
 fn passages() -> Place {
     let fee = "Late fees are waived for members who call the desk before the parcel is returned, \
                and whose account has been in good standing for as long as they have held it.";
@@ -319,7 +320,7 @@ fn a_search_gives_the_sections_that_it_found_the_best_first() {
     nodes/b-copy
     nodes/z-other
     ");
-    // What a search did not find comes after what it found.
+    // Documents that the search did not find follow those that it found.
     assert_snapshot!(place.ctx("resolve 'contextnest://search/parcel | type:document' --ids").ok().stdout, @"
     nodes/a-long
     nodes/b-copy

@@ -1,4 +1,4 @@
-//! `ctx demo`: the main job from beginning to end.
+//! `ctx demo`: the main workflow from beginning to end.
 
 use insta::assert_snapshot;
 

@@ -1,6 +1,6 @@
-//! Every operation that hands out texts, over both front ends: a text leaves only together with the line
-//! of the access log that has its version and hash (`spec/audit.md`, AUDIT-5). The cases come from the
-//! table of the verbs, so that a new verb or tool without a case fails.
+//! Every operation that returns texts, over both front ends: a text leaves only together with the
+//! line of the access log that has its version and hash (`spec/audit.md`, AUDIT-5). The cases come
+//! from the table of the verbs, so that a new verb or tool without a case fails.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -14,10 +14,11 @@ use crate::mcp::STATELESS;
 use crate::mcp_writing::Client;
 use crate::stage::{shop, staged_at};
 
-/// A word of every text of the vault.
+/// A word that every text of the vault contains.
 const MARKER: &str = "zebrafish";
 
-/// A command of each verb that hands out texts, and a file or folder that it writes, next to the vault.
+/// A command of each verb that returns texts, and a file or folder that it writes, next to
+/// the vault.
 const COMMANDS: &[(Verb, &str, &str)] = &[
     (Verb::Diff, "diff nodes/a 1 2", ""),
     (Verb::Restore, "restore nodes/b --version 1 --dry-run", ""),
@@ -40,7 +41,7 @@ const COMMANDS: &[(Verb, &str, &str)] = &[
     (Verb::SkillInstall, "skill install", "AGENTS.md"),
 ];
 
-/// The arguments of a call of each tool.
+/// Returns the arguments of a call of each tool.
 fn calls() -> Vec<(&'static str, Value)> {
     vec![
         ("context_init", json!({})),
@@ -78,7 +79,7 @@ fn calls() -> Vec<(&'static str, Value)> {
     ]
 }
 
-/// A governed vault with a text of each kind, and the URI of a staged result.
+/// Returns a governed vault with a text of each kind, and the URI of a staged result.
 fn vault() -> (Place, String) {
     let place = shop(Place::vault());
     place.edit("sources/prices.md", "Call ", "Call zebrafish ");
@@ -120,7 +121,7 @@ fn vault() -> (Place, String) {
     (place, staged)
 }
 
-/// The texts of the lines that an access log has.
+/// Returns the texts in the lines of an access log.
 fn recorded(log: &std::path::Path) -> Vec<Value> {
     if !log.is_dir() {
         return Vec::new();
@@ -136,7 +137,8 @@ fn recorded(log: &std::path::Path) -> Vec<Value> {
     accesses.flat_map(|line| line["documents"].as_array().cloned().unwrap_or_default()).collect()
 }
 
-/// A text without version or hash; of a version of the vault the hash is that of its history.
+/// Returns a text without version or hash, or with another hash than its history; `None` if all
+/// are sound.
 fn fault(place: &Place, what: &str, texts: &[Value]) -> Option<String> {
     if texts.is_empty() {
         return Some(format!("{what}: a text left without its line"));
@@ -165,7 +167,7 @@ fn each_command_that_hands_out_texts_records_them() {
     let disclosing = Verb::all().filter(|verb| verb.discloses() == Discloses::Texts);
     for verb in disclosing.filter(|verb| !verb.group().is_empty()) {
         let case = COMMANDS.iter().find(|(of, ..)| *of == verb);
-        let (_, line, written) = case.unwrap_or_else(|| panic!("`{}` has no case", verb.as_str()));
+        let (_, line, written) = case.unwrap_or_else(|| panic!("no case for `{}`", verb.as_str()));
         let at = place.duplicate();
         at.ctx("read nodes/a --session s --as kim@x.com").ok();
         let result = "source record sources/prices --session s --tools list_prices --server shop";
@@ -203,7 +205,7 @@ fn each_tool_that_hands_out_texts_records_them() {
     let calls = calls();
     let tried: BTreeSet<&str> = calls.iter().map(|(tool, _)| *tool).collect();
     assert_eq!(tried, tools, "each tool has a case");
-    // Their answers have no text: what they release is recorded all the same.
+    // Their answers contain no text, but the texts that they release are recorded all the same.
     let silent = ["context_restore", "context_update"];
     let (mut shown, mut faults) = (BTreeSet::new(), Vec::new());
     for (tool, arguments) in calls {

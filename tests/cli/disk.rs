@@ -1,10 +1,10 @@
-//! A disk that does not take what is written: an error, and nothing half-written.
+//! A disk that refuses a write: an error, and nothing half-written.
 
 use insta::assert_snapshot;
 
 use crate::harness::Place;
 
-/// A file larger than this many blocks of 512 bytes cannot be written, as on a full disk.
+/// Limits files to this many blocks of 512 bytes, as on a full disk.
 fn limited(blocks: u32) -> String {
     format!("trap '' XFSZ; ulimit -f {blocks}")
 }
@@ -32,7 +32,7 @@ fn a_first_publication_happens_whole_or_not_at_all() {
         match output.exit {
             0 => assert_ne!(place.tree(), before),
             5 if place.has(".versions/checkpoints.jsonl") => {
-                // The event stands; a live file could not be brought up to date.
+                // The event was committed, but a live file could not be updated.
                 assert!(output.stderr.contains("the event stands"), "{}", output.whole());
                 assert!(verdict(&place).starts_with("intact"), "{blocks}");
             }
@@ -143,7 +143,7 @@ fn a_file_in_the_place_of_a_version_is_kept() {
     hint: nothing was written; fix the documents, or leave them out
     ");
     assert_eq!(place.tree(), before);
-    // Whoever began an event and died knows that no checkpoint ever sealed it.
+    // The intent record of an interrupted event shows that no checkpoint ever sealed it.
     place.began("2026-11-21T10:00:02.500Z");
     assert_snapshot!(place.ctx("publish nodes/b").whole(), @"
     exit: 0

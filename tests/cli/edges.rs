@@ -1,5 +1,5 @@
-//! What a verifier says at the edges of its rules: which of two findings, with which values, and
-//! what it does not say.
+//! Edge cases of the rules of a verifier: which of two findings it reports, with which values, and
+//! what it does not report.
 
 use insta::assert_snapshot;
 
@@ -9,7 +9,7 @@ const LOG: &str = ".versions/checkpoints.jsonl";
 const HISTORY: &str = "nodes/.versions/a/history.yaml";
 const FIRST: &str = "nodes/.versions/a/v1.md";
 
-/// Three versions of a document, each with its own event.
+/// Returns a vault with three versions of a document, each with its own event.
 fn three() -> Place {
     let body = |word: &str| format!("# A\n\n{word}\n\none\ntwo\nthree\nfour\nfar\n");
     let place = Place::published(&[("nodes/a", &body("first"))]);
@@ -20,7 +20,7 @@ fn three() -> Place {
     place
 }
 
-/// Every finding on a line of its own: from the files alone, without a memory.
+/// Returns one line for each finding, from the files alone, without a trusted head.
 fn found(place: &Place) -> String {
     shown_text(&place.typed("verify --json").without("HOME").run())
 }
@@ -61,7 +61,7 @@ fn verify_counts_bytes_after_the_last_whole_entry() {
     assert_snapshot!(found(&place), @"torn-tail in nodes/.versions/a/history.yaml: 21 bytes follow its last whole entry");
     place.began("2026-11-21T10:01:00.000Z");
     assert_snapshot!(shown_text(&place.ctx("verify --json").ok()), @"unfinished in nodes/.versions/a/history.yaml: it ends in 21 bytes that no checkpoint seals");
-    // A whole entry of the event that was begun, and the beginning of another.
+    // A whole entry of the event is followed by the beginning of another.
     place.write(HISTORY, &whole);
     let duplicate = place.duplicate();
     duplicate.edit("nodes/a.md", "third", "fourth");
@@ -78,13 +78,13 @@ fn an_unreadable_first_history_of_an_interrupted_writer_is_cleared_away() {
     assert_snapshot!(found(&place), @r"history-unreadable in nodes/.versions/b/history.yaml: the history cannot be read: line 1, column 1: unexpected character: `\u{0}'");
     place.began("2026-11-21T10:01:00.000Z");
     assert_snapshot!(shown_text(&place.ctx("verify --json").ok()), @r"unfinished in nodes/.versions/b/history.yaml: the history cannot be read: line 1, column 1: unexpected character: `\u{0}'");
-    // What is sealed is damaged all the same.
+    // Sealed records are damaged all the same.
     place.write(HISTORY, "\0\0\0\n");
     let output = place.ctx("verify --json").exits(1);
     assert!(shown_text(&output).contains(&format!("history-unreadable in {HISTORY}")));
 }
 
-/// The retirement after the last sealed version is sealed by the id's leaving the maps.
+/// The retirement after the last sealed version is sealed when the maps drop the id.
 #[test]
 fn a_retirement_that_was_cut_short_is_damage() {
     let place = three();
@@ -119,7 +119,7 @@ fn keys_that_mean_nothing_are_named_and_counted() {
 #[test]
 fn each_broken_version_is_reported_without_its_consequences() {
     let place = three();
-    // A line of the keyframe that no diff touches; and who made the third version.
+    // The keyframe has a changed line that no diff touches, and the third version another maker.
     place.edit(FIRST, "far", "fur");
     let history = place.read(HISTORY);
     let (before, last) = history.rsplit_once("edited_by: ana@").unwrap();
@@ -218,7 +218,7 @@ fn only_what_is_later_than_the_clock_is_of_the_future() {
     ");
 }
 
-/// A retirement is compared with the version that was published last, whatever came before.
+/// A retirement is compared with the last published version, whatever came before.
 #[test]
 fn a_document_with_a_past_is_retired_and_published_again() {
     let place = three();

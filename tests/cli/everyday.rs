@@ -1,10 +1,10 @@
-//! What a user of git expects: folders as arguments, the whole vault without any, lists with `-n`.
+//! Conventions of git: folders as arguments, the whole vault by default, lists with `-n`.
 
 use insta::assert_snapshot;
 
 use crate::harness::Place;
 
-/// Documents in two folders, each changed since its publication, and a draft.
+/// Returns a vault with documents in two folders, each changed since its publication, and a draft.
 fn changed() -> Place {
     let place = Place::published(&[
         ("nodes/x/a", "# A\n\nOne.\n"),
@@ -36,7 +36,7 @@ fn diff_shows_all_changed_documents() {
         (json["diffs"].as_array().unwrap().len(), &json["diffs"][0]["id"]),
         (1, &"nodes/y/c".into())
     );
-    // Paths are seen from here.
+    // Paths are relative to the current folder.
     let here = place.typed("diff .").within(std::path::Path::new("nodes/y"));
     let here = here.run();
     assert!(here.stdout.contains("nodes/y/c.md") && !here.stdout.contains("nodes/x"));
@@ -74,7 +74,7 @@ fn status_looks_at_folders_and_documents() {
     ");
     let json = place.ctx("status nodes/x/ -n 1 --json").ok().json("ctx.status");
     assert_eq!((json["documents"].as_array().unwrap().len(), &json["omitted"]), (1, &2.into()));
-    // A folder that is gone still has its published documents.
+    // A folder that was removed still has its published documents.
     place.remove("nodes/y");
     assert!(place.ctx("status nodes/y/").ok().stdout.contains("nodes/y/c.md"));
 }
@@ -235,7 +235,7 @@ fn a_discarded_publication_is_named() {
     git("init -q");
     git("add -A");
     git("commit -qm first");
-    // The trusted head is one of the branch.
+    // The trusted head belongs to the branch.
     place.ctx("head trust").ok();
     place.edit("nodes/a.md", "One.", "Two.");
     place.ctx("publish nodes/a").ok();
@@ -260,14 +260,14 @@ fn a_discarded_publication_is_named() {
     ");
     place.ctx("head trust").ok();
     place.ctx("publish nodes/a").ok();
-    // A log that was cut by hand is no work of git.
+    // A log that was truncated by hand is not explained by git.
     git("add -A");
     git("commit -qm second");
     let log = place.read(".versions/checkpoints.jsonl");
     place.write(".versions/checkpoints.jsonl", log.lines().next().unwrap().to_owned() + "\n");
     let refused = place.ctx("publish nodes/a").exits(4);
     assert!(!refused.stderr.contains("git discarded"), "{}", refused.stderr);
-    // Nor is one that a commit cut.
+    // Neither is one that a commit truncated.
     git("commit -qam cut");
     let refused = place.ctx("publish nodes/a").exits(4);
     assert!(!refused.stderr.contains("git discarded"), "{}", refused.stderr);
@@ -308,6 +308,6 @@ fn the_editor_gives_the_body_on_a_terminal() {
     assert_eq!(std::fs::read_to_string(kept).unwrap(), "kept\n");
     std::fs::remove_file(kept).unwrap();
     assert!(!place.has("nodes/b.md"));
-    // What exists already is refused before the editor is opened.
+    // An existing document is refused before the editor is opened.
     assert_eq!(add("nodes/a", "false").exit, 1);
 }

@@ -33,7 +33,8 @@ fn fees(place: &Place, percent: u32) {
     place.ctx("publish --all").ok();
 }
 
-/// Two documents, one with two keyframes and one that was retired, and a session that read them.
+/// Returns a vault with two documents, one with two keyframes and one retired, and a session that
+/// read them.
 fn vault() -> Place {
     let place = Place::vault();
     place.edit(".context/config.yaml", "layout:", "versions:\n  keyframe_interval: 4\nlayout:");
@@ -58,7 +59,7 @@ fn head(place: &Place) -> String {
     place.ctx("head").ok().stdout.trim().to_owned()
 }
 
-/// The files of a bundle; the tests read USTAR in their own way.
+/// Returns the files of a bundle; the tests have their own USTAR reader.
 pub(crate) fn files(bundle: &[u8]) -> BTreeMap<String, Vec<u8>> {
     let mut files = BTreeMap::new();
     let mut at = 0;
@@ -106,7 +107,7 @@ fn packed(files: &BTreeMap<String, Vec<u8>>) -> Vec<u8> {
     out
 }
 
-/// What a file of a bundle is, as the manifest has to say.
+/// Returns the kind that the manifest must state for a file of a bundle.
 fn what_is(name: &str) -> &'static str {
     match name {
         "lines.jsonl" => "lines of the access log",
@@ -121,8 +122,8 @@ fn what_is(name: &str) -> &'static str {
     }
 }
 
-/// A bundle of these files with a manifest that lists them as they are; `change` changes it before
-/// its hash is taken.
+/// Returns a bundle of these files with a manifest that lists them as they are; `change` is applied
+/// to the manifest before its hash is computed.
 pub(crate) fn rebuilt(
     mut files: BTreeMap<String, Vec<u8>>,
     change: impl FnOnce(&mut Value),
@@ -141,7 +142,7 @@ pub(crate) fn rebuilt(
     packed(&files)
 }
 
-/// What does not hold in a bundle, or why it is none.
+/// Returns the failed checks of a bundle, or why it is not one.
 pub(crate) fn failures(bundle: &[u8]) -> Vec<String> {
     let told = |item: &Item| {
         let why = item.why.as_deref().unwrap_or_default();
@@ -155,7 +156,7 @@ pub(crate) fn failures(bundle: &[u8]) -> Vec<String> {
     }
 }
 
-/// A line of an access log in a bundle says nothing that no writer records (AUDIT-36).
+/// A line of an access log in a bundle may only have values that writers record (AUDIT-36).
 #[test]
 fn a_line_with_a_value_that_no_writer_records_is_contradicted() {
     let place = vault();
@@ -363,7 +364,7 @@ fn every_flipped_byte_is_detected() {
     place.ctx("read nodes/a --session s").ok();
     let bundle = export(&place, "--session s");
     assert_eq!(failures(&bundle), Vec::<String>::new());
-    // Each bit of a byte has its turn in a brief run as well.
+    // A brief run also covers each bit of a byte.
     for at in (0..bundle.len()).step_by(stride(7)) {
         let mut flipped = bundle.clone();
         flipped[at] ^= 1 << (at % 8);
@@ -374,7 +375,7 @@ fn every_flipped_byte_is_detected() {
     }
 }
 
-/// What is wrong beside the pages for people, which follow from all that is altered.
+/// Returns the failures except those of the pages for people, which follow from every alteration.
 fn without_pages(mut told: Vec<String>) -> Vec<String> {
     told.retain(|why| {
         !["file README.md", "file index.html"].iter().any(|page| why.starts_with(page))
@@ -397,7 +398,7 @@ fn a_manifest_that_fits_hides_no_altered_file() {
         }
         let mut without = files.clone();
         without.remove(name);
-        // A page for people is no proof of anything.
+        // A page for people proves nothing.
         let is_page = ["README.md", "index.html"].contains(&name.as_str());
         assert_eq!(failures(&rebuilt(without, |_| ())).is_empty(), is_page, "without {name}");
     }
@@ -459,7 +460,8 @@ fn a_bundle_has_no_page_but_its_own_and_no_file_that_nothing_names() {
         failures(&rebuilt(with("index.html", page), |_| ())),
         ["file index.html contradicted: it is not the page that ctx makes of this bundle"]
     );
-    // The manifest can name any version: the verifier compares the page all the same.
+    // The manifest can name any version of the program: the verifier compares the page all the
+    // same.
     let by = |tool: &str, page: &str| {
         rebuilt(with("index.html", page), |manifest| manifest["tool"] = tool.into())
     };
@@ -481,7 +483,7 @@ fn a_bundle_has_no_page_but_its_own_and_no_file_that_nothing_names() {
         let told = failures(&rebuilt(with(name, "more"), |_| ()));
         assert_eq!(told, [format!("file {name} contradicted: a bundle has no such file")]);
     }
-    // The page links the versions beside their hashes.
+    // The page links the versions next to their hashes.
     let html = String::from_utf8(files["index.html"].clone()).unwrap();
     let text = &files["versions/1.md"];
     assert!(html.contains(&format!("versions/1.md</a></td><td><code>{}", sha256(text))), "{html}");
@@ -516,7 +518,7 @@ fn a_diff_is_not_taken_for_a_full_text() {
         .map(|(name, bytes)| (name, serde_json::from_slice::<Value>(bytes).unwrap()))
         .find(|(_, segment)| segment["entries"].as_array().unwrap().len() > 2)
         .unwrap();
-    // The same hashes: version 2 as a keyframe whose text is its diff.
+    // The hashes are equal: version 2 becomes a keyframe whose text is its diff.
     let mut second = segment["entries"][1].clone();
     let diff = second.as_object_mut().unwrap().remove("diff").unwrap();
     let diff = diff.as_str().unwrap().as_bytes().to_vec();
@@ -603,7 +605,7 @@ fn a_file_is_replaced_only_on_request_and_as_a_whole() {
     place.ctx("evidence export --session s -o ../out/b.tar --force").ok();
     assert_eq!(fs::read(&target).unwrap(), export(&place, "--session s"));
     place.ctx("evidence export --session s -o ../out/missing/b.tar").exits(5);
-    // A pipe or a device is not replaced, whoever asks for it.
+    // A pipe or a device is never replaced.
     place.typed("").shell("mkfifo ../out/pipe").ok();
     let refused = place.ctx("evidence export --session s -o ../out/pipe --force").exits(5);
     assert!(refused.stderr.contains("is not a file, and is not replaced"), "{}", refused.stderr);
@@ -689,7 +691,7 @@ fn publications_of_a_period_are_listed_with_what_verifies() {
     7 retired nodes/old v2
     ");
     assert!(rows.iter().all(|row| row["complete"] == true));
-    // The period has its first instant and not its last.
+    // The period includes its first instant and excludes its last.
     let at = |n: usize| rows[n]["at"].as_str().unwrap();
     let line = format!("evidence report --from {} --to {}", at(4), at(6));
     let report = place.ctx(&format!("{line} --json")).ok().json("ctx.evidence.report");
@@ -724,7 +726,7 @@ fn hostile_cells_of_the_list_are_text() {
     assert!(html.contains("default-src 'none'"));
 }
 
-/// The only file of the access log.
+/// Returns the path of the only file of the access log.
 fn log_of(place: &Place) -> PathBuf {
     let audit = place.home().join(".local/state/contextnest/audit");
     let files: Vec<String> =
@@ -733,7 +735,7 @@ fn log_of(place: &Place) -> PathBuf {
     audit.join(file)
 }
 
-/// A vault with four accesses in sessions `a` and `b`, of whose log these lines are kept.
+/// Returns a vault with four accesses in sessions `a` and `b`, and a log with these lines only.
 fn with_lines(change: impl FnOnce(Vec<String>) -> Vec<String>) -> Place {
     let place = Place::published(&[("nodes/a", "# A\n")]);
     for session in ["a", "b", "a", "b"] {
@@ -746,7 +748,7 @@ fn with_lines(change: impl FnOnce(Vec<String>) -> Vec<String>) -> Place {
     place
 }
 
-/// What an export to a file reports, with how it ends, and the bundle.
+/// Returns the report and the output of an export to a file, and the bundle.
 fn exported(place: &Place, scope: &str, exit: i32) -> (Value, Output, Vec<u8>) {
     let line = format!("evidence export {scope} -o ../b.tar --force --json");
     let output = place.ctx(&line).exits(exit);
@@ -776,20 +778,20 @@ fn an_export_from_a_log_with_a_gap_says_so_everywhere() {
     let readme = text("README.md");
     assert!(readme.contains("is not whole") && readme.contains("- `audit-gap`: `"), "{readme}");
     assert!(text("index.html").contains("<h2>Gaps of the log</h2>"));
-    // The bundle is not called whole, though all that it has is proved.
+    // The bundle is not called complete, though all that it contains is proved.
     let report = place.ctx("evidence verify ../b.tar --json").exits(1).json("ctx.evidence.verify");
     let items = report["items"].as_array().unwrap().iter();
     let wrong: Vec<&Value> = items.filter(|item| item["missing"] == true).collect();
     assert!(wrong.len() == 1 && wrong[0]["kind"] == "gap", "{wrong:?}");
     let told = place.ctx("evidence verify ../b.tar").exits(1).stdout;
     assert!(told.contains("not proved: gap ") && told.contains("line 2 is missing"), "{told}");
-    // A bundle whose manifest is made without the gap has other pages.
+    // A bundle whose manifest omits the gap has other pages.
     let without = rebuilt(files, |manifest| {
         manifest.as_object_mut().unwrap().remove("gaps");
     });
     let told = failures(&without);
     assert!(told.iter().any(|why| why.starts_with("file README.md contradicted")), "{told:?}");
-    // The same log and arguments give the same bytes.
+    // The same log and arguments produce the same bytes.
     assert_eq!(exported(&place, "--session a", 1).2, bundle);
 }
 
@@ -812,7 +814,8 @@ fn each_kind_of_gap_is_named_and_a_whole_log_has_none() {
         lines
     };
     assert_eq!(gaps(1, spelled), ["audit-malformed:4"]);
-    // A last line that a crash tore was handed out to nobody, or without being waited for.
+    // The text of a torn last line was never returned, or was returned without waiting for the
+    // disk.
     let torn = |mut lines: Vec<String>| {
         lines[3] = lines[3][..9].to_owned();
         lines
@@ -893,7 +896,7 @@ fn the_reference_names_every_key_of_the_reports_and_every_kind_of_item() {
     let verified = place.ctx("evidence verify ../b.tar --json").exits(1);
     keys(&verified.json("ctx.evidence.verify"), &mut found);
     keys(&place.ctx("evidence report --json").ok().json("ctx.evidence.report"), &mut found);
-    // These two every report has.
+    // Every report has these two keys.
     found.retain(|key| !["schema", "schema_version"].contains(&key.as_str()));
     for key in ["is_damage", "missing", "unprotected_note"] {
         assert!(found.iter().any(|one| one == key), "{key}");
@@ -923,8 +926,9 @@ fn the_bundle_of_a_document_proves_that_it_has_the_first_version() {
     ungoverned.write("nodes/a.md", "# A\n");
     ungoverned.ctx("publish nodes/a").ok();
     ungoverned.ctx("read nodes/a").ok();
-    // A pack does not say in its text whether an entry was published, and the approvals of a governed
-    // vault are judged from the first checkpoint on: then all are there.
+    // The text of a pack does not say whether an entry was published, and the approvals of a
+    // governed vault are judged from the first checkpoint on: then all checkpoints are in the
+    // bundle.
     let cases = [
         (&ungoverned, "nodes/a", 2, true),
         (&place, "nodes/a", 1, false),

@@ -4,7 +4,7 @@ use insta::assert_snapshot;
 
 use crate::harness::{CTX, Place};
 
-/// A document with two versions, the second by somebody else.
+/// Returns a document with two versions, the second by another principal.
 fn overtaken() -> Place {
     let place = Place::published(&[("nodes/a", "# A\n\none\n\nThe\nlast\nlines\nare\nothers.\n")]);
     place.edit("nodes/a.md", "one", "two");
@@ -63,7 +63,7 @@ fn a_writer_who_read_an_older_version_is_shown_what_came_since() {
 #[test]
 fn the_command_that_takes_it_in_takes_it_in() {
     let place = overtaken();
-    // A copy that was taken before, and edited elsewhere in the text.
+    // The copy was made before, and edited elsewhere in the text.
     let first = place.ctx("show nodes/a 1").ok().stdout;
     place.write("nodes/a.md", first.replace("others", "edited"));
     let refused = place.ctx("publish nodes/a --expect-version 1").exits(4);
@@ -79,7 +79,7 @@ fn the_command_that_takes_it_in_takes_it_in() {
     place.ctx("verify").ok();
 }
 
-/// Where the diff has no place in the file, no command is named that would fail.
+/// If the diff does not apply to the file, the hint names no command that would fail.
 #[test]
 fn hint_names_no_patch_that_would_fail() {
     let place = overtaken();
@@ -92,7 +92,7 @@ fn hint_names_no_patch_that_would_fail() {
     assert_snapshot!(hint(&published), @"hint: `nodes/a.md` is based on version 2 already: check what it contains");
     let first = place.ctx("show nodes/a 1").ok().stdout;
     assert_snapshot!(hint(&first.replace("one", "three")), @"hint: `ctx diff nodes/a 1 2` shows the changes: apply them to your file by hand, and set `version` to the published one");
-    // Lines that are the same, but come before the hunk's.
+    // The same lines also exist before the hunk.
     assert_snapshot!(hint(&first.replace("title: A", "title: B")), @"hint: `ctx diff nodes/a 1 2` shows the changes: apply them to your file by hand, and set `version` to the published one");
     assert!(hint(&first.replace("others", "edited")).contains("| patch"));
     place.remove("nodes/a.md");
@@ -140,8 +140,8 @@ fn an_expectation_that_cannot_be_held_against_anything_is_refused() {
     place.ctx("publish nodes/b --expect-version 0 --dry-run").exits(4);
 }
 
-/// Two branches that publish a version 2 each, merged: the record of one, the live file of the
-/// other.
+/// Returns a merge of two branches that published a version 2 each: the record of one, the live
+/// file of the other.
 fn crossed(ours: [&str; 2], theirs: [&str; 2]) -> Place {
     let place = Place::unrecorded(&[("nodes/a", "---\ntags: ['#x']\n---\n# A\n\none\n")]);
     let other = place.duplicate();
@@ -166,7 +166,7 @@ fn another_version_of_the_same_number_is_not_undone() {
         error[stale]: the file was not edited from the published version 2: its `checksum` or `updated_at` differs, as after a merge that took the history of one side and the file of the other (merge what `ctx diff nodes/a` shows, with `checksum` and `updated_at`, or run `ctx publish nodes/a --expect-hash sha256:7574843219cb6b69e1d4dafc85f136490fbbf4e852fd6a59741e538258e6d61f`)
     hint: nothing was written; fix the documents, or leave them out
     ");
-    // The number is on both sides, so it does not say which of the two was read.
+    // Both sides have the number, so it does not identify the version that was read.
     place.ctx("publish nodes/a --expect-version 2").exits(1);
     place.ctx("publish --changed").exits(1);
     assert_eq!(place.tree(), before);
@@ -183,7 +183,7 @@ fn another_version_with_the_same_body_is_not_undone() {
     assert!(refused.contains("error[stale]: "), "{refused}");
 }
 
-/// Publishing needs no more than the fields of the published version.
+/// The fields of the published version are enough to publish.
 #[test]
 fn a_merged_file_with_the_fields_of_the_published_version_is_published() {
     let place = crossed(["one", "ours"], ["one", "theirs"]);
@@ -193,7 +193,7 @@ fn a_merged_file_with_the_fields_of_the_published_version_is_published() {
     place.ctx("verify").ok();
 }
 
-/// What an editor or a person does to the fields on the way is no sign of another branch.
+/// Changed fields do not prove that the file is from another branch.
 #[test]
 fn fields_that_were_changed_by_hand_are_of_no_other_branch() {
     let place = Place::published(&[("nodes/a", "# A\n\none\n")]);

@@ -1,4 +1,4 @@
-//! `ctx explain`, and how pins, sections and names of vaults take part in a selector.
+//! `ctx explain`, and how pins, sections and names of vaults work in a selector.
 
 use insta::assert_snapshot;
 
@@ -149,7 +149,7 @@ fn an_unknown_name_is_reported_with_the_nearest_one() {
     -- stderr
     note: no published document has #A; did you mean #a?
     ");
-    // What is taken away may be unused on purpose, but not an id that was misspelt.
+    // An exclusion may match nothing on purpose, but not because of a misspelt id.
     let found = place.ctx("resolve '#a | #paymnets - #archived'").ok();
     assert_snapshot!(found.stderr, @"note: no published document has #paymnets; did you mean #payments?");
 }
@@ -328,7 +328,7 @@ fn a_section_that_is_not_there_is_an_error_wherever_it_stands() {
       #two
     hint: `ctx read ID --outline` lists the sections with their sizes
     ");
-    // A document outside of the answer is not looked at.
+    // A document outside of the answer is not read.
     place.ctx("resolve '#u + contextnest://nodes/r#thre'").ok();
     assert_snapshot!(place.ctx("resolve '#t - contextnest://nodes/r#one'").whole(), @"
     exit: 2

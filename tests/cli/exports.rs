@@ -1,5 +1,5 @@
-//! `ctx trace list|show --format`: the access log for other programs (AUDIT-14 to AUDIT-16). What
-//! other programs read in it is compared by `spec/reader/exports.py`.
+//! `ctx trace list|show --format`: the access log for other programs (AUDIT-14 to AUDIT-16).
+//! `spec/reader/exports.py` compares what those programs read.
 
 use serde_json::{Value, json};
 
@@ -7,7 +7,7 @@ use crate::harness::Place;
 
 const HOSTILE: &str = "x\"}]},:%/é";
 
-/// Two accesses, an output after them, and an access after that.
+/// Returns a place with two accesses, an output after them, and an access after that.
 fn place() -> Place {
     let place =
         Place::unrecorded(&[("nodes/fees", "Five percent.\n"), ("nodes/returns", "30 days.\n")]);
@@ -35,14 +35,14 @@ fn each_line_is_a_span_of_its_session() {
     assert_eq!(text, place.ctx("trace list --format otlp").ok().stdout);
     let spans = spans(&text);
     assert_eq!(spans.len(), 4);
-    // The digits of SHA-256 of `contextnest:session:s`.
+    // The id is from the SHA-256 of `contextnest:session:s`.
     let trace = "b96b84d7bdf04a9353be528d6843ec71";
     assert!(spans.iter().all(|span| span["traceId"] == trace), "{}", spans[0]["traceId"]);
     assert_eq!(attribute(&spans[1], "gen_ai.agent.id"), json!([{"stringValue": HOSTILE}]));
     assert_eq!(attribute(&spans[2], "contextnest.produced.bytes"), json!([{"intValue": "5"}]));
     assert_eq!(spans[0]["events"].as_array().unwrap().len(), 1);
     assert_eq!(spans[0]["endTimeUnixNano"], "1795255202000000000");
-    // A terminal obeys nothing of it, and a program reads what was typed.
+    // A terminal gets the characters escaped, and a program gets them as typed.
     let typed = "five \u{7f}\u{202e}";
     place.args(&["search", typed]).run().ok();
     for format in ["otlp", "prov-json"] {

@@ -12,7 +12,7 @@ fn one() -> Place {
     Place::published(&[("nodes/a", "# A\n")])
 }
 
-/// Seals a configuration that knows another vault.
+/// Seals a configuration that names another vault.
 fn federate(place: &Place, mode: &str) {
     let config = format!("version: 1\nfederation: {mode}\nregistry: {{acme: /srv/acme}}\n");
     place.write(".context/config.yaml", config);
@@ -21,7 +21,7 @@ fn federate(place: &Place, mode: &str) {
 
 type Provocation = (Code, fn(&Place, &str) -> Output);
 
-/// The second argument is ` --json` or nothing.
+/// Commands that provoke each code; the second argument is ` --json` or nothing.
 const PROVOCATIONS: &[Provocation] = &[
     (Code::UnknownId, |p, json| p.ctx(&format!("read nodes/x{json}"))),
     (Code::UnknownVersion, |p, json| p.ctx(&format!("show nodes/a 9{json}"))),
@@ -72,7 +72,8 @@ const PROVOCATIONS: &[Provocation] = &[
     (Code::ClockEnded, |p, json| {
         let end = "9999-12-31T23:59:59.999Z";
         p.write("nodes/b.md", "# B\n");
-        // Published by the first of the two runs of this command, and refused to the second.
+        // The first of the two runs of this command publishes the document, and the second is
+        // refused.
         let _ = p.ctx(&format!("publish nodes/b --now {end}"));
         p.write("nodes/c.md", "# C\n");
         p.ctx(&format!("publish nodes/c --now {end}{json}"))
@@ -133,7 +134,7 @@ const PROVOCATIONS: &[Provocation] = &[
     }),
 ];
 
-/// Not provoked here.
+/// Codes that other tests provoke.
 const ELSEWHERE: [Code; 30] = [
     // `mcp.rs`.
     Code::AnswerTooLarge,
@@ -173,10 +174,10 @@ const ELSEWHERE: [Code; 30] = [
     Code::WorkPending,
     Code::SubmissionPending,
     Code::SubmissionChanged,
-    // Costs ten seconds, so only `concurrent.rs` does it.
+    // Takes ten seconds, so only `concurrent.rs` does it.
     Code::Locked,
-    // A file would have to change between the moment it is read and the moment it is written,
-    // both under the lock; the unit tests of `vault::files` make that happen.
+    // A file would have to change between its read and its write, both under the lock; the unit
+    // tests of `vault::files` provoke that.
     Code::Changed,
 ];
 

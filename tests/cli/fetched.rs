@@ -17,7 +17,7 @@ fn source(block: &str) -> String {
     format!("---\ntitle: S\ntype: source\nsource: {{{block}}}\n---\nCall it.\n")
 }
 
-/// Orders of the shop depend on users; tickets are fetched by the agent.
+/// Returns a vault in which orders of the shop depend on users, and the agent fetches tickets.
 fn vault() -> Place {
     let orders = "transport: cli, server: shop, tools: [orders], cache_ttl: 60, \
                   depends_on: [contextnest://sources/users]";
@@ -72,7 +72,7 @@ fn a_result_is_fresh_within_its_time_to_live_for_its_own_session_and_principal()
     assert_eq!(reason("--session s --now 2026-11-21T10:00:14.000Z"), "expired");
     assert_eq!(reason("--session s --now 2026-11-21T10:00:03.999Z"), "later");
     fresh("--session s --now 2026-11-21T10:00:13.999Z").ok();
-    // A call that failed after it takes nothing back.
+    // A later call that failed invalidates nothing.
     let failed = "source record sources/users --session s --server hr --tools list --error x";
     place.ctx(failed).ok();
     assert_eq!(
@@ -88,7 +88,7 @@ fn a_result_is_fresh_within_its_time_to_live_for_its_own_session_and_principal()
     assert_eq!(found.json("ctx.source.fresh")["reason"], "no-ttl");
 }
 
-/// What was staged is handed out as data; what a reviewer ended is not used again.
+/// A staged result is returned as data; a result that a reviewer ended is not used again.
 #[test]
 fn a_fresh_result_is_marked_as_data_and_one_that_was_ended_is_not_fresh() {
     let source =
@@ -132,10 +132,10 @@ fn a_fresh_result_is_marked_as_data_and_one_that_was_ended_is_not_fresh() {
         let said = fresh("").exits(1).stdout;
         assert!(said.contains(&format!("staged and {reason}, and is no longer kept")), "{said}");
     }
-    // Of bytes that are no text there are digits.
+    // Bytes that are not UTF-8 are shown by their hash.
     record(b"a\0b");
     assert_eq!(fresh("--json").ok().json("ctx.source.fresh")["result_hex"], "610062");
-    // A collection says nothing about its use.
+    // A collected result can still be fresh.
     let source = source.replace("cache_ttl: 600", "cache_ttl: 864000, retention: 1d");
     place.write("sources/s.md", source);
     place.ctx("publish sources/s").ok();
@@ -166,7 +166,7 @@ fn without_the_users_configuration_no_program_is_run() {
     error[usage]: the transport of `sources/tickets` is mcp; programs are run for `cli` and `rest` only
     hint: let the agent call the tools, and record the result with `ctx source record`
     ");
-    // A vault can name none, wherever it says so.
+    // A vault cannot name a program, wherever it says so.
     let config = place.read(".context/config.yaml");
     let named = format!(
         "{config}vaults: {{{}: {{sources: {{hr: {{command: [/bin/cat]}}}}}}}}\n",
@@ -266,7 +266,7 @@ fn failed_fetch_is_recorded_with_its_output() {
         let trace = format!("{}-{}", &last["writer"].as_str().unwrap()[..8], last["seq"]);
         assert_eq!(report["details"], json!([format!("recorded as {trace}")]));
     }
-    // The log is where nothing can be written: the result is not handed out.
+    // The log cannot be written, so the result is not returned.
     configure(&place, "hr", "echo secret", "");
     place.write("../blocked", "");
     let line = place.typed("source run sources/users --session s");

@@ -4,7 +4,7 @@ use insta::assert_snapshot;
 
 use crate::harness::Place;
 
-/// A site whose folder `docs` has a page that stands for the folder `s`.
+/// Returns a site whose folder `docs` has a page for the folder `s`.
 fn site(pages: &[&str]) -> Place {
     let place = Place::vault();
     place.write("nodes/docs/r.md", "# R\n");
@@ -208,7 +208,8 @@ fn links_by_an_alias_that_a_moved_document_takes_over_are_named() {
     assert!(!out.stdout.contains("l.md"), "{}", out.stdout);
 }
 
-/// Two documents that `/docs/guide/` and `[[guide]]` may mean, and a page that links to them.
+/// Returns a vault with two documents that `/docs/guide/` and `[[guide]]` may mean, and a page that
+/// links to them.
 fn guides() -> Place {
     let place = site(&["nodes/docs/guide.md", "nodes/docs/guide/index.md", "nodes/z/guide.md"]);
     place.write("nodes/p.md", "[x](/docs/guide/)\n[[guide]]\n");
@@ -328,7 +329,7 @@ fn wikilinks_by_a_path_follow_a_moved_document() {
     assert!(moved.ends_with("[[../b/new]] [[../b/new|o]] [[../b/new.md#s]]\n"), "{moved}");
     assert_eq!(place.read("nodes/a/f.md"), "[[../b/new]] [[../b/new]]\n");
     place.ctx("publish --changed").ok();
-    // A wikilink cannot name this one.
+    // A wikilink cannot name this id.
     let out = place.ctx("mv nodes/b/new 'nodes/c/x^y' --fix-links").ok();
     assert_snapshot!(out.stderr, @"
     warning: nodes/a/f.md:1: change this link by hand: `../b/new`

@@ -1,4 +1,4 @@
-//! A folder of Markdown that was not written for `ctx`: every body byte stays.
+//! A folder of Markdown that was not written for `ctx`: every byte of each body stays.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +17,7 @@ fn folder() -> Place {
     place
 }
 
-/// What follows the frontmatter, or all of it where there is none.
+/// Returns the bytes after the frontmatter, or all bytes if there is no frontmatter.
 fn body(bytes: &[u8]) -> &[u8] {
     let start = if bytes.starts_with("\u{feff}".as_bytes()) { 3 } else { 0 };
     let mut at = start;
@@ -34,7 +34,7 @@ fn body(bytes: &[u8]) -> &[u8] {
     &bytes[start..]
 }
 
-/// The lines of a frontmatter.
+/// Returns the lines of a frontmatter.
 fn fields(bytes: &[u8]) -> Vec<String> {
     let head = &bytes[..bytes.len() - body(bytes).len()];
     String::from_utf8_lossy(head)

@@ -1,5 +1,5 @@
-//! Vaults of the reference implementation whose logs and histories record what ctx records otherwise:
-//! read, extended, taken over, and the same records forged in vaults of ours.
+//! Vaults of the reference implementation whose logs and histories differ from those of ctx: read,
+//! extended, adopted, and the same records forged in vaults of ctx.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +19,7 @@ fn vault(name: &str) -> Place {
     Place::copy_of(&repository().join("fixtures/interop").join(name))
 }
 
-/// The findings of `verify` that are not about governance files, each as `code id`.
+/// Returns the findings of `verify` that are not about governance files, each as `code id`.
 #[track_caller]
 fn findings(place: &Place) -> Vec<String> {
     let report = place.ctx("verify --json --now 2027-01-01T00:00:00.000Z").json("ctx.verify");
@@ -57,7 +57,7 @@ fn fresh_vault_is_intact_and_extended() {
     place.ctx(&format!("verify {LATER}")).ok();
     // Its pack names ids.
     assert_eq!(place.ctx("resolve pack:desk --ids").ok().lines().len(), 2);
-    // Its agents read this file, which follows what ctx publishes.
+    // The agents of the vault read this file, which is updated when ctx publishes.
     let derived = place.read("context.yaml");
     assert!(
         derived.starts_with("# generated-by: ctx index") && derived.contains("checkpoint: 3\n")
@@ -150,7 +150,7 @@ fn records_that_were_accepted_are_damage_after_the_adoption() {
     place.remove("nodes/.versions/again");
     place.remove("nodes/again.md");
     damaged(&place, "history-missing nodes/again");
-    // The maps held it at the adoption, and left it later.
+    // The maps contained the id at the adoption, and dropped it later.
     let place = adopted("deleted");
     place.ctx(&format!("retire nodes/returns {LATER}")).ok();
     place.remove("nodes/.versions/returns");
@@ -244,7 +244,7 @@ fn texts_that_are_marked_as_forgotten_are_never_served() {
         ]
     );
     place.ctx(&format!("verify {NOW}")).ok();
-    // A backup brings the text back.
+    // A backup restores the text.
     place.write("nodes/.versions/jane/v2.md", "---\ntitle: jane\n---\n\nPineapple.\n");
     let found = findings(&place);
     assert!(found.contains(&"forgotten-present nodes/jane".to_owned()), "{found:?}");
@@ -275,7 +275,7 @@ fn marked_text_of_a_vault_of_ours_is_not_served() {
     damaged(&place, "entry-malformed nodes/a");
 }
 
-/// A history that has both versions was not begun again: the checkpoint brings an older text back.
+/// A history that has both versions was not begun again: the checkpoint restores an older text.
 #[test]
 fn version_that_goes_back_within_one_history_stays_damage() {
     let place = vault("deleted");
@@ -313,7 +313,7 @@ fn version_that_goes_back_within_one_history_stays_damage() {
     place.write(LOG, log.clone() + &entry);
     damaged(&place, "version-regression nodes/back");
     assert_eq!(place.ctx("read nodes/back").exits(1).stdout, "");
-    // Nor does it become another history where the later version is cut off.
+    // Truncating the later version does not make it another history either.
     let (cut, _) = history.split_once("  - version: 3\n").unwrap();
     place.write("nodes/.versions/back/history.yaml", cut);
     damaged(&place, "version-regression nodes/back");

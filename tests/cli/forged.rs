@@ -1,4 +1,4 @@
-//! Forgeries that recompute the hashes they break: what is left over betrays them.
+//! Forgeries that recompute the hashes they break, and the records that still reveal them.
 
 use contextnest::files::vault::config::LogForm;
 use std::collections::BTreeMap;
@@ -16,7 +16,7 @@ use crate::tampering::{FULL_LOG, LOG};
 
 const AT: &str = "2026-11-21T10:00:02.500Z";
 
-/// `nodes/a` published, `nodes/c` published and retired.
+/// Returns a vault with `nodes/a` published, and `nodes/c` published and retired.
 fn place() -> Place {
     let place = Place::unrecorded(&[("nodes/a", "# A\n"), ("nodes/c", "# C\n\nold policy\n")]);
     place.ctx("retire nodes/c").ok();
@@ -24,15 +24,15 @@ fn place() -> Place {
 }
 
 fn codes(place: &Place) -> Vec<String> {
-    // From the files alone: without a home nothing is trusted.
+    // Only the files are checked: without a home nothing is trusted.
     let json = place.typed("verify --json").without("HOME").run().json("ctx.verify");
     let findings = json["findings"].as_array().unwrap();
     let codes = findings.iter().map(|f| f["code"].as_str().unwrap().to_owned());
-    // What is forged by hand is not in `context.yaml`.
+    // `context.yaml` does not contain what is forged by hand.
     codes.filter(|code| code != "derived-differs").collect()
 }
 
-/// Appends a checkpoint with these changes and a hash that follows.
+/// Appends a checkpoint with these changes and a valid hash.
 fn append_checkpoint(place: &Place, set: &[(&str, u64, &str)]) {
     let trigger = set.first().map_or("nodes/a", |(id, ..)| *id);
     append_checkpoint_at(place, set, AT, trigger);
@@ -86,7 +86,7 @@ fn append_line(
     place.write(LOG, log + &serde_jcs::to_string(&line).unwrap() + "\n");
 }
 
-/// Appends or replaces the last entry of a history by one whose hashes follow.
+/// Appends an entry to a history, or replaces the last one, with valid hashes.
 fn rechain(place: &Place, path: &str, replace: bool, change: impl FnOnce(&mut Entry)) {
     let text = place.read(path);
     let all: Vec<Entry> = History::parse(text.as_bytes())
@@ -121,8 +121,8 @@ fn rechain(place: &Place, path: &str, replace: bool, change: impl FnOnce(&mut En
 
 const CONTEXT: &str = ".versions/CONTEXT.md/history.yaml";
 
-/// A vault whose `CONTEXT.md` has two published versions, and the bytes of a third as a forger
-/// makes it: stored as `stored`, published and sealed, every hash right.
+/// Returns a vault whose `CONTEXT.md` has two published versions and a forged third one: stored as
+/// `stored`, published and sealed, every hash right.
 fn with_forged_context(stored: TextStorage, text: &str) -> Place {
     let place = Place::unrecorded(&[("nodes/a", "# A\n")]);
     place.write("CONTEXT.md", "old\n");
@@ -142,8 +142,8 @@ fn with_forged_context(stored: TextStorage, text: &str) -> Place {
     place
 }
 
-/// One hash must not vouch for two texts: a text that reads as a patch, stored in full or as that
-/// patch.
+/// One hash must not vouch for two texts: a text that reads as a patch, stored in full or as
+/// that patch.
 #[test]
 fn verify_reports_a_governance_text_that_could_be_stored_in_two_forms() {
     let ours = diff::print("old\n", "new\n", Version(2), Version(3));
@@ -210,7 +210,7 @@ fn a_retired_version_does_not_come_back_in_a_log_of_whole_maps() {
     let log = ".versions/context_history.yaml";
     now("retire nodes/glossaire").ok();
     let retired = place.read(log);
-    // A checkpoint with the maps of the one before the retirement and a hash that follows.
+    // The checkpoint has the maps from before the retirement, and a valid hash.
     let entries: Vec<&str> = retired.split("  - checkpoint: ").collect();
     let state: PublishedSet = entries[16]
         .lines()
@@ -249,7 +249,7 @@ fn a_retirement_changes_nothing_but_what_retiring_changes() {
     let path = "nodes/.versions/c/history.yaml";
     rechain(&place, path, true, |entry| {
         let TextStorage::Diff(diff) = &mut entry.stored else { panic!("a diff") };
-        // Another text, by a diff that applies.
+        // The diff applies, but produces another text.
         let old = place.read("nodes/.versions/c/v1.md");
         let retired = diff::apply(&old, diff).unwrap();
         *diff = diff::print(
@@ -290,8 +290,8 @@ fn a_version_that_nothing_seals_is_found_and_not_built_upon() {
     let forged = place.read(path);
     let refused = place.typed("publish nodes/a").without("HOME").run().exits(1);
     assert!(refused.stderr.contains("history-unsealed"), "{}", refused.stderr);
-    // Whoever remembers that the log ends there knows no more: it may be cut. Nor does a writer
-    // that died, whose event recorded nothing like it.
+    // A trusted head at the end of the log proves no more: the log may be truncated. Neither does
+    // an interrupted writer, whose event recorded nothing like it.
     place.began("2026-11-21T10:00:09.000Z");
     for line in ["publish nodes/a", "publish --all"] {
         assert!(place.ctx(line).exits(1).stderr.contains("history-unsealed"));
@@ -327,7 +327,7 @@ fn a_text_that_says_it_is_another_version_is_shown_by_no_verb() {
     let place = Place::unrecorded(&[("nodes/a", "# A\n")]);
     place.edit("nodes/a.md", "# A", "# B");
     place.ctx("publish --changed").ok();
-    // The diff of version 2 as its full text: content and chain hash stay what they were.
+    // The diff of version 2 becomes its full text: content and chain hash stay the same.
     let path = "nodes/.versions/a/history.yaml";
     let history = History::parse(place.read(path).as_bytes()).unwrap();
     let TextStorage::Diff(diff) = &history.entry(Version(2)).unwrap().stored else {
@@ -379,7 +379,7 @@ fn a_publication_time_is_bound_by_the_checkpoint_that_sealed_it() {
     assert!(history.contains("published_at: '2026-11-21T10:00:01.000Z'"), "{history}");
     place.edit("CONTEXT.md", "#", "##");
     place.ctx("publish --all").ok();
-    // Of a version that is still published, to the time of the last checkpoint.
+    // The version is still published, and its time that of the last checkpoint.
     let later = "published_at: '2026-11-21T10:00:05.000Z'";
     place.edit("nodes/.versions/a/history.yaml", "published_at: '2026-11-21T10:00:03.000Z'", later);
     assert_eq!(codes(&place), ["publication-time-mismatch"]);
@@ -406,7 +406,7 @@ fn folders_that_differ_only_in_case_are_not_both_published() {
     assert!(refused.stderr.contains("`nodes/dir` and `nodes/Dir`"), "{}", refused.stderr);
 }
 
-/// What a checkpoint says beside its hashes is reported in so many words.
+/// Fields of a checkpoint that no hash covers are compared with the histories.
 #[test]
 fn a_checkpoint_says_only_what_changes_and_comes_after_the_one_before() {
     let messages = |set: bool, removed: &[&str], at: &str| {
@@ -502,7 +502,7 @@ fn append_again(place: &Place, path: &str, change: impl FnOnce(&mut Entry)) {
             TextStorage::Diff(diff) => diff.clone(),
             _ => unreachable!("the second version is a diff"),
         };
-        // The line of the version is changed again, one further.
+        // The line of the version is changed again, to the next number.
         let old = diff.lines().find(|line| line.starts_with("+version:")).unwrap();
         let context: Vec<&str> = diff.lines().skip(3).collect();
         let text: String = context
@@ -603,7 +603,8 @@ fn a_dropped_governance_file_that_differs_is_reported() {
     assert_eq!(codes(&place)[..2], ["policy-drift", "policy-drift"]);
 }
 
-/// Only ctx retires rules, and says so in their histories: their files are not missed afterwards.
+/// Only ctx retires rules, and records it in their histories: their files are not
+/// missing afterwards.
 #[test]
 fn a_rule_that_was_retired_is_not_called_dropped() {
     let place = Place::with_maps();
@@ -617,7 +618,7 @@ fn a_rule_that_was_retired_is_not_called_dropped() {
     assert_eq!(codes(&place), [""; 0]);
 }
 
-/// How much of a log a broken line takes with it is said once.
+/// One finding counts the lines that follow a broken one.
 #[test]
 fn the_lines_after_a_broken_one_are_counted() {
     let place = place();
@@ -637,7 +638,7 @@ fn the_lines_after_a_broken_one_are_counted() {
     assert!(last.len() == 1 && !last[0].contains("after it"), "{last:?}");
 }
 
-/// The time of a publication stands in no pre-image: what the text says of it binds it.
+/// No pre-image has the time of a publication, but the text of the version binds it.
 #[test]
 fn a_publication_time_is_that_of_the_text() {
     let place = place();
@@ -655,7 +656,7 @@ fn a_publication_time_is_that_of_the_text() {
         messages(&place),
         ["recorded for 2026-11-21T10:00:00.500Z, but the text is from 2026-11-21T10:00:01.000Z"]
     );
-    // Without that field nothing binds it.
+    // Without that field, nothing binds the time.
     let text = place.read("nodes/.versions/a/v1.md");
     let field = text.lines().find(|line| line.starts_with("updated_at")).unwrap();
     let bare = text.replace(&format!("{field}\n"), "");
@@ -715,7 +716,7 @@ fn a_trigger_that_left_the_maps_and_has_a_history_is_a_note() {
     }
 }
 
-/// What was possible once: a deletion of the configuration is submitted and approved.
+/// Earlier versions of ctx could submit and approve a deletion of the configuration.
 #[test]
 fn a_configuration_that_a_governed_vault_retires_stays_in_force_with_its_stewards() {
     const CONFIG: &str = ".context/.versions/config.yaml/history.yaml";
@@ -744,7 +745,7 @@ fn a_configuration_that_a_governed_vault_retires_stays_in_force_with_its_steward
         entry.state = EntryState::Retired(entry.edited_at);
     });
     append_line(&place, &[], &[".context/config.yaml"], at, ".context/config.yaml");
-    // Both go on by the rules that were approved: what follows has no finding of its own.
+    // Both continue by the approved rules, so later events have no findings of their own.
     for line in ["verify", "verify", "verify"] {
         drop(place.ctx(line));
     }

@@ -1,4 +1,4 @@
-//! A forger who knows the rules: versions and checkpoints by hand, every hash right.
+//! A forger who knows the rules: makes versions and checkpoints by hand, with every hash right.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 use crate::harness::Place;
 use crate::tampering::LOG;
 
-/// The fields of a review, as steps write them.
+/// The fields of a review, in the order of the steps.
 const FIELDS: [&str; 9] = [
     "review",
     "review_base",
@@ -30,7 +30,7 @@ const FIELDS: [&str; 9] = [
     "review_reason",
 ];
 
-/// What a forged version is to the checkpoints.
+/// The relation of a forged version to the checkpoints.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Becomes {
     Step,
@@ -41,7 +41,7 @@ pub(crate) enum Becomes {
 /// A vault whose files a forger writes. The next command is later than all of it.
 pub(crate) struct Forger<'p> {
     place: &'p Place,
-    /// When the next version or checkpoint is made.
+    /// Time of the next version or checkpoint.
     at: Timestamp,
 }
 
@@ -61,7 +61,7 @@ impl<'p> Forger<'p> {
         }
     }
 
-    /// The last version of an artifact, and its text.
+    /// Returns the number and the text of the last version of an artifact.
     pub(crate) fn last(&self, id: &str) -> (u64, String) {
         let history = self.history(id);
         let version = history.entries().next_back().map(|entry| entry.version);
@@ -71,8 +71,8 @@ impl<'p> Forger<'p> {
         (version.0, text)
     }
 
-    /// The text of the last version with other fields, as a step writes them. The fields of a review
-    /// that are not named go, unless `keeps`.
+    /// Returns the text of the last version with other fields, as a step writes them. Fields of a
+    /// review that are not named are removed, unless `keeps`.
     pub(crate) fn stamped(&self, id: &str, status: &str, fields: &[(&str, &str)]) -> String {
         let (version, text) = self.last(id);
         let at = format!("{}", self.at);
@@ -146,17 +146,17 @@ impl<'p> Forger<'p> {
         self.place.write(&path, before + &history.append(&entry, 10).unwrap());
     }
 
-    /// Dates what follows this much earlier.
+    /// Moves the time of the following versions back by `millis`.
     pub(crate) fn earlier(&mut self, millis: i64) {
         self.at = Timestamp::from_millis(self.at.millis() - millis);
     }
 
-    /// Lets time pass, so that what follows is another step.
+    /// Advances the time, so that the next version is another step.
     pub(crate) fn later(&mut self) {
         self.at = Timestamp::from_millis(self.at.millis() + 10);
     }
 
-    /// Appends a checkpoint that seals the last versions of these, and removes others.
+    /// Appends a checkpoint that seals the last versions of `set`, and drops `removed`.
     pub(crate) fn seal(&mut self, set: &[&str], removed: &[&str]) {
         let log = self.place.read(LOG);
         let mut marks: BTreeMap<String, (u64, String)> = BTreeMap::new();
@@ -199,7 +199,7 @@ impl<'p> Forger<'p> {
         self.later();
     }
 
-    /// Publishes what was submitted of a governance file, by its approval.
+    /// Publishes the submitted text of a governance file, by its approval.
     pub(crate) fn approve_rules(&mut self, id: &str, by: &str) {
         let before = self.last(id).0;
         let diff = format!("--- v{before}\n+++ v{}\treview: approved\n", before + 1);
@@ -217,7 +217,7 @@ impl<'p> Forger<'p> {
         self.later();
     }
 
-    /// Publishes what was submitted, approved by these.
+    /// Publishes the submitted text, approved by these principals.
     pub(crate) fn approve(&mut self, id: &str, by: &str, named: &str) {
         let fields = [("review", "approved"), ("approved_by", named), ("approved_at", "AT")];
         let text = self.stamped(id, "published", &fields);

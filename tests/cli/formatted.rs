@@ -1,4 +1,5 @@
-//! Formatters: what they do to a vault, how `verify` names them, and how `init` keeps them out.
+//! Formatters: how they change a vault, how `verify` names them, and how `init` excludes it
+//! from them.
 
 use crate::anchored::git;
 use crate::harness::Place;
@@ -6,8 +7,8 @@ use crate::harness::Place;
 const V1: &str = "nodes/.versions/a/v1.md";
 const HISTORY: &str = "nodes/.versions/a/history.yaml";
 
-/// A committed vault with three versions of one document, of which two are diffs with empty lines
-/// of context, and one document with one version.
+/// Returns a committed vault with one document in three versions, two of them diffs with empty
+/// lines of context, and another in one version.
 fn committed() -> Place {
     let place = Place::published(&[
         ("nodes/a", "# A\n\none  \ntwo\n\nthree\n\nfour\n"),
@@ -27,12 +28,12 @@ fn commit(place: &Place, name: &str) {
     git(place, &format!("commit -q -m {name}"));
 }
 
-/// What pre-commit's `trailing-whitespace` makes of a text.
+/// Returns a text as pre-commit's `trailing-whitespace` rewrites it.
 fn stripped(text: &str) -> String {
     text.lines().map(|line| format!("{}\n", line.trim_end())).collect()
 }
 
-/// A history whose diffs lost the blank of empty lines of context.
+/// Returns a history whose diffs lost the blank of empty lines of context.
 fn unpadded(text: &str) -> String {
     text.replace("\\n \\n", "\\n\\n")
 }
@@ -44,7 +45,7 @@ fn rewrite(place: &Place, path: &str, with: impl Fn(&str) -> String) {
     place.write(path, after);
 }
 
-/// The command that a verification names, which is run.
+/// Runs the command that a verification names, and returns it.
 fn restore(place: &Place) -> String {
     let verified = place.ctx("verify").exits(1);
     let hint =
@@ -78,7 +79,7 @@ fn verify_names_formatters_and_the_command_that_restores_their_files() {
     }
     rewrite(&place, V1, blank_lines);
     assert!(place.ctx("verify").exits(1).stdout.contains("if white space is ignored"));
-    // What is staged is altered, too: the last commit has the texts.
+    // The index is altered, too, but the last commit has the texts.
     commit(&place, "formatted");
     let head = git(&place, "rev-parse --short HEAD~1");
     assert!(restore(&place).contains(&format!("--source={head} --staged --worktree")));
@@ -124,7 +125,7 @@ fn verify_names_the_command_that_restores_a_log_with_other_line_ends() {
     }
 }
 
-/// What prettier 3 makes of a document: other quotes, markers of lists and tables.
+/// Prettier 3 rewrites quotes, and markers of lists and tables.
 #[test]
 fn verify_names_formatters_that_exchange_quotes_and_markers() {
     let text = "# A\n\n* one  \n* *two*\n\n| a | b |\n|--|--|\n| 1 | 2 |\n";
@@ -138,7 +139,7 @@ fn verify_names_formatters_that_exchange_quotes_and_markers() {
         stripped(&quoted).replace("|--|--|", "| --- | --- |")
     };
     let original = place.read(V1);
-    // Of one version that was rewritten with its live file, git has the text.
+    // Git has the text of a version that was rewritten with its live file.
     rewrite(&place, V1, pretty);
     rewrite(&place, "nodes/a.md", pretty);
     let verified = place.ctx("verify").exits(1);
@@ -150,7 +151,7 @@ fn verify_names_formatters_that_exchange_quotes_and_markers() {
     let verified = place.ctx("verify").exits(1).stdout;
     let named = "fits if white space, quotes and signs of Markdown are ignored: a formatter such as prettier";
     assert!(verified.starts_with("damaged") && verified.contains(named), "{verified}");
-    // Words are not explained.
+    // A changed word is not explained by a formatter.
     place.write(V1, pretty(&original).replace("one", "once"));
     assert!(!place.ctx("verify").exits(1).whole().contains("formatter such as"));
 }
@@ -167,7 +168,7 @@ fn verify_names_no_formatter_if_words_changed() {
         restore(&place);
         place.ctx("verify").ok();
     }
-    // Of a document with one version, the live file shows it.
+    // The live file shows the text of a document with one version.
     rewrite(&place, "nodes/.versions/b/v1.md", |text| stripped(text).replace("one", "two"));
     assert!(!place.ctx("verify").exits(1).stdout.contains("white space"));
 }
@@ -209,7 +210,7 @@ fn verify_names_no_command_without_git() {
     assert!(!verified.stderr.contains("git restore"), "{}", verified.whole());
 }
 
-/// A repository with formatters, in whose folder `docs` a vault is to be made.
+/// Returns a repository with formatters, and a folder `docs` for a vault.
 fn repository() -> Place {
     let place = Place::new();
     git(&place, "init -q");
@@ -277,7 +278,7 @@ fn init_writes_the_lines_if_asked_to() {
     );
     assert_eq!(place.read(".pre-commit-config.yaml"), "repos: []\n");
     assert!(place.read("docs/.editorconfig").ends_with("true\n\n[**/.versions/**]\ncharset = unset\nend_of_line = unset\ninsert_final_newline = unset\ntrim_trailing_whitespace = unset\n"));
-    // What is there is not added again.
+    // Existing lines are not added again.
     place.write("other/a.md", "# A\n");
     let said = place.ctx("init other --formatters write").ok();
     assert!(!said.whole().contains("prettier"), "{}", said.whole());
@@ -339,7 +340,7 @@ fn init_looks_at_the_formatters_of_a_vault_that_exists() {
     assert_eq!(json["created"].as_array().map(Vec::len), Some(0), "{json}");
     assert!(place.read(".prettierignore").contains("**/.versions/**"));
     assert_eq!(place.read("docs/.context/config.yaml"), before);
-    // With anything else to do, a vault is refused as before.
+    // With other work to do, an existing vault is refused as before.
     place.ctx("init docs --formatters write --name X").exits(1);
     place.ctx("init docs").exits(1);
 }

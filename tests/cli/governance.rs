@@ -1,4 +1,4 @@
-//! Governance files: published beside documents, named, retired when they are gone.
+//! Governance files: published with documents, named, and retired if their files are gone.
 
 use insta::assert_snapshot;
 
@@ -71,7 +71,7 @@ fn an_event_about_documents_leaves_them_out_and_runs_under_what_is_sealed() {
     let report = place.ctx("verify --allow-drift --json").ok().json("ctx.verify");
     let codes: Vec<_> = report["findings"].as_array().unwrap().iter().map(|f| &f["code"]).collect();
     assert_eq!(codes, ["policy-drift", "policy-unsealed"], "{report}");
-    // A configuration that says nothing is no obstacle either.
+    // An invalid configuration does not prevent it either.
     place.write(config, "layout: [");
     place.ctx("add nodes/z --body text").ok();
     place.write(config, &text);

@@ -1,5 +1,5 @@
-//! What a governed vault says beside its answers: commands that work there, and nothing about what a
-//! principal may not read.
+//! Governed vaults: commands in messages work there, and messages reveal nothing that a principal
+//! may not read.
 
 use crate::harness::{Output, Place};
 
@@ -101,8 +101,8 @@ fn no_advice_in_a_governed_vault_names_publish() {
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
-/// Ana reads and edits `nodes/open/` alone; `nodes/hidden/` has a published document, one that awaits a
-/// decision, and a retired one.
+/// Returns a vault in which Ana reads and edits only `nodes/open/`; `nodes/hidden/` has a published
+/// document, a submitted one, and a retired one.
 fn limited() -> Place {
     let place = Place::vault();
     for id in ["open/a", "hidden/s", "hidden/g"] {
@@ -122,7 +122,7 @@ fn limited() -> Place {
     place.ctx("submit nodes/hidden/w --as bo@x.com").ok();
     place.edit("nodes/hidden/s.md", "one", "more");
     place.ctx("submit nodes/hidden/s --as bo@x.com").ok();
-    // What a front end without a working copy has.
+    // A front end without a working copy has only these.
     for id in ["s", "w", "g"] {
         place.remove(&format!("nodes/hidden/{id}.md"));
     }

@@ -171,7 +171,7 @@ fn sources_that_wait_for_each_other_are_refused() {
     let partly = place.ctx("publish --all --skip-invalid").exits(1);
     assert!(partly.stdout.contains("new  nodes/n"), "{}", partly.stdout);
 
-    // Published one by one, the second closes the cycle.
+    // Published one by one, the second document closes the cycle.
     place.ctx("publish sources/a").ok();
     let closing = place.ctx("publish sources/b --json").exits(1).json("ctx.error");
     assert_eq!(closing["documents"][0]["problems"][0]["code"], "dependency-cycle");
@@ -179,7 +179,7 @@ fn sources_that_wait_for_each_other_are_refused() {
     place.ctx("publish sources/b").exits(1);
     place.write("sources/b.md", source(""));
     place.ctx("publish sources/b").ok();
-    // A cycle may be opened and closed in one event.
+    // One event may open and close a cycle.
     place.edit("sources/a.md", "contextnest://sources/b", "");
     place.edit("sources/b.md", "[]", "[contextnest://sources/a]");
     place.ctx("publish sources/a sources/b").ok();
@@ -249,7 +249,7 @@ fn links_from_the_root_of_a_site_lead_where_the_sealed_configuration_says() {
     place.write("nodes/a.md", "# A\n\n[b](/docs/b.md) [x](/docs/gone.md)\n");
     place.ctx("publish --all").ok();
     place.edit(".context/config.yaml", "layout:", "links: {/docs/: nodes/docs/}\nlayout:");
-    // The live configuration is that of a validator, the sealed one that of an answer.
+    // A validator uses the live configuration, an answer the sealed one.
     let text = place.ctx("validate").ok().stdout;
     assert!(text.contains("leads to `nodes/docs/gone`") && !text.contains("`docs/b`"), "{text}");
     assert_eq!(place.ctx("neighbors nodes/a").ok().stdout, "");
@@ -277,7 +277,7 @@ fn links_from_the_root_of_a_site_lead_where_the_sealed_configuration_says() {
     assert_eq!(graph["unresolved"][1]["to"], "nodes/docs/nope");
     assert_eq!(graph["unresolved"].as_array().unwrap().len(), 2);
     place.ctx("retire nodes/docs/b").ok();
-    // Its file is live, as that of a draft.
+    // Its file is live, like that of a draft.
     assert!(!place.ctx("validate nodes/a").ok().stdout.contains("docs/b"));
     let graph = place.ctx("graph --json").ok().json("ctx.graph");
     assert_eq!(graph["unresolved"][0]["to"], "nodes/docs/b");

@@ -1,5 +1,6 @@
-//! Every verb and option over a document that its reader may not read, and over one that this reader
-//! may: no word of the first is printed, and no text of the second without its line in the access log.
+//! Every verb and option on a document that its reader may not read, and on one that this reader
+//! may: no word of the first is printed, and no text of the second without its line in the
+//! access log.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -11,15 +12,16 @@ use crate::harness::{Output, Place, files_in, repository};
 const SUE: &str = "sue@x.com";
 const MAX: &str = "max@x.com";
 
-/// What only a reader of the hidden documents knows: titles, texts, notes, reasons, remarks, editors.
+/// Words that only readers of the hidden documents know: titles, texts, notes, reasons,
+/// remarks, editors.
 const HIDDEN: [&str; 9] =
     ["hidtitle", "hidword", "hidnote", "hidreason", "hidremark", "hidcontext", "hidpack", SUE, MAX];
 
-/// Words of the texts of the document that the reader may read.
+/// A word in the texts of the document that the reader may read.
 const SHOWN: &str = "pubword";
 
-/// The commands of each verb, `XX` being the folder of what is hidden or shown. `!` marks one that
-/// writes, which runs on a copy. A verb without commands hands out nothing of a vault.
+/// The commands of each verb; `XX` is the folder of the hidden or shown documents. `!` marks a
+/// command that writes, which runs on a copy. A verb without commands returns nothing of a vault.
 const TABLE: &[(&str, &[&str])] = &[
     ("init", &[]),
     (
@@ -414,7 +416,7 @@ const TABLE: &[(&str, &[&str])] = &[
         ],
     ),
     ("recover", &["recover --dry-run", "recover --dry-run --force --expect-hash HASH"]),
-    // A server answers by its tools, over which other tests go.
+    // A server answers by its tools, which other tests cover.
     ("mcp", &[]),
     ("mcp config", &["mcp config claude-code --dry-run"]),
     ("mcp doctor", &[]),
@@ -478,12 +480,12 @@ const TABLE: &[(&str, &[&str])] = &[
     ("help", &["help read"]),
 ];
 
-/// Options that are not tried: those of servers and clients, and of an import without a document.
+/// Verbs that are not tried: servers, clients, and an import without a document.
 const NOT_TRIED: [&str; 5] = ["init", "mcp", "mcp config", "mcp doctor", "demo"];
 
-/// Two trees of documents with the same histories: versions 1 and 2 were published before the vault was
-/// governed, 3 was approved as 4, 5 was rejected, 7 was submitted and replaced by 8. Lee reviews what is
-/// in `pub`, and has no role for what is in `sec`.
+/// Returns a vault with two folders of documents with the same histories: versions 1 and 2 were
+/// published before the vault was governed, 3 was approved as 4, 5 was rejected, 7 was submitted
+/// and replaced by 8. Lee reviews `pub`, and has no role for `sec`.
 fn two_trees() -> Place {
     let place = Place::vault();
     place.edit(
@@ -565,7 +567,7 @@ fn two_trees() -> Place {
     place
 }
 
-/// The verbs and the options that the reference names.
+/// Returns the verbs and the options that the reference names.
 fn reference() -> Vec<(String, BTreeSet<String>)> {
     let text = fs::read_to_string(repository().join("docs/cli.md")).unwrap();
     let mut all: Vec<(String, BTreeSet<String>)> = Vec::new();
@@ -617,7 +619,7 @@ fn every_verb_and_option_is_in_the_table() {
     }
 }
 
-/// Runs each command of the table; `look` judges what it printed and the access log that it wrote.
+/// Runs each command of the table; `look` gets its output and the lines that it recorded.
 fn each(folder: &str, mut look: impl FnMut(&str, &Output, &[Value])) {
     let place = two_trees();
     let [chain, head] = [

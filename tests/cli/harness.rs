@@ -1,8 +1,8 @@
-//! One place to run the binary in: a fresh folder, a cleared environment, a clock and a principal
-//! that are the same in every run, so that hashes in snapshots are facts and not noise.
+//! A place to run the binary in: a fresh folder, a cleared environment, and a clock and a principal
+//! that are the same in every run, so that snapshots can contain hashes.
 //!
-//! [`Place::new`] is an empty folder, [`Place::vault`] one after `ctx init`. Every command gets a
-//! time one second after the one before. [`Output`] is compared as a whole by [`Output::whole`].
+//! [`Place::new`] is an empty folder, [`Place::vault`] a vault after `ctx init`. Every command runs
+//! one second after the one before. [`Output::whole`] compares an [`Output`] completely.
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -25,10 +25,10 @@ use regex::Regex;
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// The binary under test.
+/// Path of the binary under test.
 pub(crate) const CTX: &str = env!("CARGO_BIN_EXE_ctx");
 
-/// The repository.
+/// Returns the path of the repository.
 pub(crate) fn repository() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
@@ -39,13 +39,13 @@ pub(crate) fn stride(step: usize) -> usize {
     if std::env::var_os("CTX_BRIEF_TESTS").is_some() { step } else { 1 }
 }
 
-/// When the last version of a history was published.
+/// Returns the time of the last published version of a history.
 pub(crate) fn instant_of(history: &str) -> String {
     let (_, at) = history.rsplit_once("published_at: '").unwrap();
     at[..24].to_owned()
 }
 
-/// A folder with everything that a command can see.
+/// A folder with everything that a command can access.
 pub(crate) struct Place {
     _dir: TempDir,
     root: PathBuf,
@@ -53,7 +53,7 @@ pub(crate) struct Place {
     seconds: Cell<u32>,
 }
 
-/// One command that is not yet run.
+/// A command that has not run yet.
 #[must_use]
 pub(crate) struct Run<'p> {
     place: &'p Place,
@@ -63,25 +63,22 @@ pub(crate) struct Run<'p> {
     stdin: Vec<u8>,
 }
 
-/// What a command said; it must be looked at, if only with [`Output::ok`].
+/// The output of a command, which must be checked, if only with [`Output::ok`].
 pub(crate) struct Output {
     what: String,
     root: String,
-    /// The exit code.
     pub(crate) exit: i32,
-    /// Standard output.
     pub(crate) stdout: String,
-    /// Standard error.
     pub(crate) stderr: String,
 }
 
 impl Place {
-    /// An empty folder `vault` in an empty home.
+    /// Makes an empty folder `vault` in an empty home.
     pub(crate) fn new() -> Self {
         Self::within(TempDir::new().unwrap())
     }
 
-    /// The same where writing does not wait for a disk, if the system has such a place.
+    /// Makes a place like [`Place::new`], on a file system in memory if there is one.
     pub(crate) fn in_memory() -> Self {
         let memory = Path::new("/dev/shm");
         Self::within(match memory.is_dir() {
@@ -97,21 +94,21 @@ impl Place {
         Self { _dir: dir, root, home, seconds: Cell::new(0) }
     }
 
-    /// An empty vault.
+    /// Makes an empty vault.
     pub(crate) fn vault() -> Self {
         let place = Self::new();
         place.ctx("init --name Test").ok();
         place
     }
 
-    /// An empty vault whose log is to hold whole maps.
+    /// Makes an empty vault whose configuration asks for a log of whole maps.
     pub(crate) fn with_maps() -> Self {
         let place = Self::vault();
         place.edit(".context/config.yaml", "layout:", "versions:\n  checkpoint_log: full\nlayout:");
         place
     }
 
-    /// A vault in which these documents are published under one checkpoint.
+    /// Makes a vault that publishes these documents under one checkpoint.
     pub(crate) fn published(documents: &[(&str, &str)]) -> Self {
         let place = Self::vault();
         for (id, body) in documents {
@@ -121,7 +118,7 @@ impl Place {
         place
     }
 
-    /// The same in a vault whose configuration has these lines, too.
+    /// Makes a vault with these documents and further lines in its configuration.
     pub(crate) fn published_with(config: &str, documents: &[(&str, &str)]) -> Self {
         let place = Self::vault();
         place.write(".context/config.yaml", place.read(".context/config.yaml") + config);
@@ -132,7 +129,7 @@ impl Place {
         place
     }
 
-    /// The same in a vault whose changes are not recorded.
+    /// Makes a vault with these documents that does not record changes.
     pub(crate) fn unrecorded(documents: &[(&str, &str)]) -> Self {
         let place = Self::vault();
         place.edit(".context/config.yaml", "audit:\n  retention: 184d\n", "");
@@ -143,7 +140,7 @@ impl Place {
         place
     }
 
-    /// A folder with a copy of everything in another.
+    /// Makes a place with a copy of another folder.
     pub(crate) fn copy_of(from: &Path) -> Self {
         let place = Self::new();
         for (path, bytes) in files_in(from) {
@@ -152,24 +149,24 @@ impl Place {
         place
     }
 
-    /// A second place with the same files and the same clock.
+    /// Makes a second place with the same files and the same clock.
     pub(crate) fn duplicate(&self) -> Self {
         let duplicate = Self::copy_of(&self.root);
         duplicate.seconds.set(self.seconds.get());
         duplicate
     }
 
-    /// The folder that commands run in.
+    /// Returns the folder that commands run in.
     pub(crate) fn root(&self) -> &Path {
         &self.root
     }
 
-    /// The folder above.
+    /// Returns the folder above the vault.
     pub(crate) fn home(&self) -> &Path {
         &self.home
     }
 
-    /// A path in the vault.
+    /// Returns the absolute path of a path in the vault.
     pub(crate) fn path(&self, path: &str) -> PathBuf {
         self.root.join(path)
     }
@@ -187,25 +184,25 @@ impl Place {
         String::from_utf8(self.bytes(path)).unwrap()
     }
 
-    /// Reads a file.
+    /// Reads a file as bytes.
     #[track_caller]
     pub(crate) fn bytes(&self, path: &str) -> Vec<u8> {
         fs::read(self.path(path)).unwrap_or_else(|why| panic!("{path}: {why}"))
     }
 
-    /// Whether there is a file or folder.
+    /// Returns true if the file or folder exists.
     pub(crate) fn has(&self, path: &str) -> bool {
         self.path(path).symlink_metadata().is_ok()
     }
 
-    /// Removes a file or a folder with all that is in it.
+    /// Removes a file, or a folder with its contents.
     #[track_caller]
     pub(crate) fn remove(&self, path: &str) {
         let path = self.path(path);
         if path.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) }.unwrap();
     }
 
-    /// Puts one text in the place of another, which must be there.
+    /// Replaces a text in a file, which must contain it.
     #[track_caller]
     pub(crate) fn edit(&self, path: &str, from: &str, to: &str) {
         let text = self.read(path);
@@ -213,26 +210,27 @@ impl Place {
         self.write(path, text.replacen(from, to, 1));
     }
 
-    /// Every file with its bytes, but for what no command trusts.
+    /// Returns every file with its bytes, except for those that no command trusts.
     pub(crate) fn tree(&self) -> BTreeMap<String, Vec<u8>> {
         let mut files = files_in(&self.root);
         files.retain(|path, _| !path.starts_with(".context/local"));
         files
     }
 
-    /// The same without the change logs, whose names and lines are others each time.
+    /// Returns the files of [`Place::tree`] without the change logs, whose names and lines
+    /// are random.
     pub(crate) fn chained(&self) -> BTreeMap<String, Vec<u8>> {
         let mut files = self.tree();
         files.retain(|path, _| !path.starts_with(".context/audit/"));
         files
     }
 
-    /// A command line as typed, with `'...'` around arguments that hold blanks.
+    /// Makes a command from a typed line, with `'...'` around arguments that contain blanks.
     pub(crate) fn typed(&self, line: &str) -> Run<'_> {
         self.args(&words(line))
     }
 
-    /// A command with these arguments.
+    /// Makes a command with these arguments.
     pub(crate) fn args<S: AsRef<str>>(&self, args: &[S]) -> Run<'_> {
         let vars = [
             ("PATH", std::env::var("PATH").unwrap_or_default()),
@@ -256,8 +254,8 @@ impl Place {
         self.typed(line).run()
     }
 
-    /// Leaves the word of a writer, ana, that began an event of this instant upon the head that is
-    /// remembered, and died.
+    /// Writes the intent record of an interrupted writer, ana, whose event began at this instant on
+    /// the trusted head.
     pub(crate) fn began(&self, at: &str) {
         let state = self.home.join(".local/state");
         let found = files_in(&state).into_iter().find_map(|(path, bytes)| {
@@ -270,7 +268,7 @@ impl Place {
         fs::write(folder.join("intent.json"), memory.to_string()).unwrap();
     }
 
-    /// When the last command ran.
+    /// Returns the time of the last command.
     pub(crate) fn last_command(&self) -> Timestamp {
         let millis = 1_795_255_200_000 + 1000 * (i64::from(self.seconds.get()) - 1);
         Timestamp::from_millis(millis)
@@ -289,7 +287,7 @@ impl Run<'_> {
         self
     }
 
-    /// Takes a variable out of the environment.
+    /// Removes a variable from the environment.
     pub(crate) fn without(mut self, name: &str) -> Self {
         self.vars.remove(name);
         self
@@ -301,20 +299,20 @@ impl Run<'_> {
         self
     }
 
-    /// Hands in standard input.
+    /// Sets the standard input.
     pub(crate) fn stdin(mut self, bytes: impl AsRef<[u8]>) -> Self {
         self.stdin = bytes.as_ref().to_vec();
         self
     }
 
-    /// The process, not yet started.
+    /// Returns the process, not yet started.
     pub(crate) fn command(&self) -> Command {
         let mut command = Command::new(CTX);
         command.args(&self.args);
         self.dress(command)
     }
 
-    /// The same command behind words of a shell, such as `ulimit -f 1`.
+    /// Runs the command after a prefix for the shell, such as `ulimit -f 1`.
     #[must_use]
     pub(crate) fn behind(&self, shell: &str) -> Output {
         let mut command = Command::new("sh");
@@ -322,7 +320,7 @@ impl Run<'_> {
         self.output(self.dress(command))
     }
 
-    /// A line for the shell in place of the binary.
+    /// Runs a line of the shell in place of the binary.
     #[must_use]
     pub(crate) fn shell(&self, line: &str) -> Output {
         let mut command = Command::new("sh");
@@ -336,19 +334,18 @@ impl Run<'_> {
         command
     }
 
-    /// Runs it.
     #[must_use]
     pub(crate) fn run(self) -> Output {
         self.output(self.command())
     }
 
-    /// Runs it in this process, on a disk with an observer.
+    /// Runs the command in this process, on a disk with an observer.
     #[must_use]
     pub(crate) fn on(self, overseer: Arc<dyn Overseer>) -> Output {
         self.in_process(Disk::overseen(overseer), false)
     }
 
-    /// Runs it in this process: thousands of commands take seconds.
+    /// Runs the command in this process, which is fast enough for thousands of commands.
     #[must_use]
     pub(crate) fn here(self) -> Output {
         self.in_process(Disk::default(), false)
@@ -375,7 +372,7 @@ impl Run<'_> {
         self.said(i32::from(exit), stdout, stderr)
     }
 
-    /// Runs it in this process, with a terminal at all three streams.
+    /// Runs the command in this process, with a terminal at all three streams.
     #[must_use]
     pub(crate) fn on_terminal(self) -> Output {
         self.in_process(Disk::default(), true)
@@ -383,7 +380,7 @@ impl Run<'_> {
 
     fn output(&self, mut command: Command) -> Output {
         let mut child = command.spawn().unwrap();
-        // A command that reads nothing may be gone already.
+        // A command that reads nothing may have ended already.
         let _ = child.stdin.take().unwrap().write_all(&self.stdin);
         let output = child.wait_with_output().unwrap();
         self.said(output.status.code().unwrap_or(-1), output.stdout, output.stderr)
@@ -401,7 +398,7 @@ impl Run<'_> {
 }
 
 impl Output {
-    /// Exit code and both streams, for a snapshot, without the random ids of writers.
+    /// Returns exit code and both streams for a snapshot, without the random ids of writers.
     pub(crate) fn whole(&self) -> String {
         let mut out = format!("exit: {}\n-- stdout\n{}", self.exit, self.stdout);
         if !self.stdout.is_empty() && !self.stdout.ends_with('\n') {
@@ -412,20 +409,20 @@ impl Output {
         line.replace_all(&out, "line [WRITER]-").replace(&self.root, "[ROOT]")
     }
 
-    /// The output of a command that must have done its work.
+    /// Returns the output; panics if the command failed.
     #[track_caller]
     pub(crate) fn ok(self) -> Self {
         self.exits(0)
     }
 
-    /// The output of a command that must have ended so.
+    /// Returns the output; panics if the exit code is another one.
     #[track_caller]
     pub(crate) fn exits(self, code: i32) -> Self {
         assert_eq!(self.exit, code, "{}\n{}", self.what, self.whole());
         self
     }
 
-    /// The result as JSON, which must name this schema.
+    /// Parses the result as JSON, which must name this schema.
     #[track_caller]
     pub(crate) fn json(&self, schema: &str) -> Value {
         let text = if schema == "ctx.error" { &self.stderr } else { &self.stdout };
@@ -436,14 +433,14 @@ impl Output {
         value
     }
 
-    /// The lines of standard output.
+    /// Returns the lines of standard output.
     pub(crate) fn lines(&self) -> Vec<&str> {
         self.stdout.lines().collect()
     }
 }
 
 impl Place {
-    /// The checkpoint log in one of its forms.
+    /// Returns the checkpoint log in one of its forms.
     pub(crate) fn exported(&self, form: LogForm) -> String {
         let vault = Vault::open(&self.root).unwrap();
         let log = Log::read(&vault).unwrap();
@@ -461,7 +458,7 @@ impl Drop for Place {
     }
 }
 
-/// Every file beneath a folder, links as what they say.
+/// Returns every file in a folder; links by their targets.
 pub(crate) fn files_in(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     let mut found = BTreeMap::new();
     let mut folders = vec![folder.to_owned()];
@@ -482,7 +479,7 @@ pub(crate) fn files_in(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     found
 }
 
-/// Splits a command line; `'` and `"` hold blanks together.
+/// Splits a command line; `'` and `"` keep blanks together.
 pub(crate) fn words(line: &str) -> Vec<String> {
     let (mut words, mut word, mut quote) = (Vec::new(), None::<String>, None);
     for c in line.chars() {

@@ -1,8 +1,9 @@
-//! Submissions that their reader may not read (`reads: stewards`), whichever verb is asked.
+//! Submissions that their reader may not read (`reads: stewards`), for every verb.
 
 use crate::harness::Place;
 
-/// Lee and Sam submit what Vi may not read: changes, and a new document whose file is gone again. All their words, and the new name, have `zebra`.
+/// Returns a vault in which Lee and Sam submit what Vi may not read: changes, and a new document
+/// whose file is gone again. All their words, and the new name, contain `zebra`.
 fn vault() -> Place {
     let place = Place::vault();
     place.write("nodes/open.md", "# Open\n\napple pie\n");
@@ -124,7 +125,7 @@ fn a_principal_without_a_role_cannot_tell_a_taken_id_from_a_free_one() {
             output.whole().replace(&format!("nodes/legal/{id}"), "ID")
         };
         let absent = answer("absent");
-        // Published, retired, and submitted only.
+        // One id is published, one retired, and one only submitted.
         for id in ["terms", "gone", "zebra"] {
             assert_eq!(answer(id), absent, "{line}, {id}");
         }

@@ -1,12 +1,12 @@
-//! Who may place and lift legal holds in a governed vault, and which of them they are shown (AUDIT-29).
+//! Legal holds in a governed vault: who may place, lift and see them (AUDIT-29).
 
 use serde_json::Value;
 
 use crate::acknowledged::rehashed;
 use crate::harness::{Output, Place, files_in};
 
-/// A governed vault with two reviewers, `bo` and `kim`, an editor, `vi`, and `lee`, who reviews one
-/// folder alone; `more` is in the configuration.
+/// Returns a governed vault with two reviewers, `bo` and `kim`, an editor, `vi`, and `lee`, who
+/// reviews one folder only; `more` is added to the configuration.
 fn governed(more: &str) -> Place {
     let place = Place::vault();
     place.write("nodes/open.md", "# Open\n");
@@ -31,7 +31,7 @@ fn lift(place: &Place, hold: &str, who: &str) -> Output {
     place.ctx(&format!("trace hold lift {} --reason closed --as {who}", hold.trim()))
 }
 
-/// The names of the holds that a principal is shown.
+/// Returns the names of the holds that are shown to a principal.
 fn shown(place: &Place, who: &str) -> Vec<String> {
     let list = place.ctx(&format!("trace hold list --json --as {who}")).ok();
     let list = list.json("ctx.trace.hold.list");
@@ -82,7 +82,7 @@ fn any_principal_places_and_lifts_holds_of_an_ungoverned_vault() {
 #[test]
 fn a_hold_that_a_reader_is_shown_is_no_unknown_one() {
     let place = governed("reads: stewards\n");
-    // Its document is one that the vault's reviewers are not told of.
+    // The reviewers of the vault may not know of its document.
     let hold = place_hold(&place, "--document nodes/legal/terms", "lee@x.com").ok().stdout;
     refused(&place_hold(&place, "--document nodes/legal/terms", "bo@x.com"), 1, "unknown-id");
     refused(&place_hold(&place, "--session s", "lee@x.com"), 3, "not-a-steward");
@@ -92,7 +92,7 @@ fn a_hold_that_a_reader_is_shown_is_no_unknown_one() {
         assert_eq!(shown(&place, who), [hold.trim()], "{who}");
     }
     refused(&lift(&place, &hold, "vi@x.com"), 3, "not-a-steward");
-    // On another machine there is only its line.
+    // Another machine has only its line.
     let other = place.duplicate();
     for who in ["vi@x.com", "bo@x.com"] {
         assert!(shown(&other, who).is_empty(), "{who}");
@@ -101,7 +101,7 @@ fn a_hold_that_a_reader_is_shown_is_no_unknown_one() {
     assert_eq!(shown(&other, "lee@x.com"), [hold.trim()]);
     lift(&other, &hold, "lee@x.com").ok();
     lift(&place, &hold, "bo@x.com").ok();
-    // Of no document: the vault's reviewers are shown it everywhere.
+    // A hold without a document is shown to the reviewers of the vault everywhere.
     let hold = place_hold(&place, "--session s", "bo@x.com").ok().stdout;
     let other = place.duplicate();
     assert!(shown(&other, "lee@x.com").is_empty() && shown(&other, "vi@x.com").is_empty());

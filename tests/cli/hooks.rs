@@ -1,12 +1,12 @@
-//! What git is asked runs no program of the repository and reads no replaced object (VAULT-66).
+//! Calls of git, which run no program of the repository and read no replaced object (VAULT-66).
 
 use std::fs;
 
 use crate::anchored::{git, hook, in_repository, install, replace_log};
 use crate::harness::Place;
 
-/// A repository with a vault in `docs`, whose configuration and attributes name a program for whatever git
-/// runs one for. The program writes down that it ran.
+/// Returns a repository with a vault in `docs`, whose configuration and attributes name a program
+/// wherever git runs one. The program records that it ran.
 fn with_programs() -> Place {
     let place = in_repository();
     let marker = place.home().join("ran").display().to_string();
@@ -37,7 +37,7 @@ fn with_programs() -> Place {
         git(&place, &format!("config {key} {value}"));
     }
     place.write(".git/info/attributes", "* filter=evil diff=evil\n");
-    // Each file looks touched, so that git would compare it through the filter.
+    // Each file has a new time, so that git would compare it through the filter.
     for (path, bytes) in place.tree().into_iter().filter(|(path, _)| path.starts_with("docs/")) {
         place.write(&path, bytes);
     }
@@ -66,7 +66,7 @@ fn commands_run_no_program_that_a_repository_names() {
         let _ = place.ctx(&format!("{line} --vault docs"));
         assert_eq!(ran(), "", "{line}");
     }
-    // A damaged text, of which git has an older one, and a log that git put back.
+    // The text is damaged, with an older one in git, and git restored the log.
     place.write("docs/nodes/.versions/a/v1.md", "other\n");
     place.ctx("verify --vault docs").exits(1);
     assert_eq!(ran(), "");
@@ -92,7 +92,7 @@ fn staged_judges_the_staged_bytes_without_filters() {
         report.split([',', '\n']).next().unwrap().parse::<usize>().unwrap()
     };
     let before = checked();
-    // A file that is only announced is in no commit, and an empty one is.
+    // A file that is only announced (`add -N`) is in no commit, and an empty one is.
     place.write("docs/nodes/new.md", "# New\n");
     place.write("docs/nodes/empty.md", "");
     place.typed("").shell("git add -N docs/nodes/new.md && git -c filter.evil.process= -c filter.evil.clean= add docs/nodes/empty.md").ok();
@@ -125,7 +125,7 @@ fn the_server_hook_reads_no_replaced_commit() {
     let push =
         place.typed("").shell(&format!("git push -q origin {evil}:refs/heads/main")).exits(1);
     assert!(push.stderr.contains("head-fork"), "{}", push.stderr);
-    // The same by the hook of a clone that was given the replacement.
+    // The hook of a clone that received the replacement behaves the same.
     install(&place, "hook", &hook(1));
     place.typed("").shell("git update-ref HEAD HEAD~1 && ./hook").exits(1);
 }
@@ -139,7 +139,7 @@ fn the_server_hook_checks_files_without_conversions() {
     fs::write(&path, hook(2)).unwrap();
     git(&place, &format!("version && chmod +x {path}"));
     git(&place, &format!("remote add origin {server}"));
-    // In the repository the text is another one than in each checkout.
+    // The text in the repository differs from that in each checkout.
     let text = place.read("docs/nodes/.versions/a/v1.md");
     place.write("docs/.gitattributes", "*.md working-tree-encoding=UTF-16LE-BOM text\n");
     place.write("docs/nodes/.versions/.gitattributes", "*.md working-tree-encoding=latin1 -text\n");

@@ -1,4 +1,4 @@
-//! Input that nobody should write: an error with the mend, never a panic, never raw to a line.
+//! Hostile input: an error with a remedy, never a panic, never raw characters in a line.
 
 use std::os::unix::fs::symlink;
 use std::process::Command;
@@ -13,7 +13,7 @@ fn refused(text: impl AsRef<[u8]>) -> String {
     let before = place.tree();
     let output = place.ctx("publish --all").exits(1);
     assert_eq!(place.tree(), before);
-    // Every other verb stands it too.
+    // No other verb fails because of it.
     for line in ["status", "list", "verify", "context", "resolve '#a'"] {
         place.ctx(line).ok();
     }
@@ -291,7 +291,7 @@ fn text_of_a_vault_cannot_steer_a_terminal_from_a_line() {
                     && (c.is_control()
                         || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}'))
             };
-            // A dry run shows the file's own text, which a pipe gets as it is.
+            // A dry run shows the text of the file, which a pipe gets unescaped.
             if line.contains("dry-run") && name == "stdout" {
                 continue;
             }
@@ -358,7 +358,7 @@ fn odd_arguments_are_answered() {
     place.args(&["read", &format!("nodes/{long}")]).run().exits(2);
 }
 
-/// As many threads as that need more addresses than the limit leaves.
+/// That number of threads needs more addresses than the limit leaves.
 #[test]
 fn no_variable_asks_for_more_threads_than_there_are_cores() {
     let place = Place::published(&[("nodes/a", "# A\n")]);
@@ -373,12 +373,12 @@ fn an_argument_of_many_anchors_is_read_without_recursion() {
         let args = [line.to_owned(), "#a|".repeat(30_000)];
         place.args(&args).run().exits(2);
     }
-    // Only the last one names a section.
+    // Only the last command names a section.
     place.ctx("read nodes/a#b").ok();
     place.ctx("read nodes/a#x#b").exits(1);
 }
 
-/// Patterns are compiled: 16 MB of them needed gigabytes.
+/// Patterns are compiled: a pattern of 16 MB needed gigabytes.
 #[test]
 fn no_pattern_of_a_configuration_that_is_too_large_is_compiled() {
     let place = Place::vault();

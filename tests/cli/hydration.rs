@@ -1,5 +1,5 @@
-//! `ctx source record`: what a source gave, in the access log (AUDIT-32), and what the log's readers
-//! make of it.
+//! `ctx source record`: results of a source in the access log (AUDIT-32), and how its readers
+//! use them.
 
 use std::sync::Arc;
 
@@ -12,14 +12,14 @@ use crate::harness::{Output, Place, files_in};
 
 const SERVERS: &str = "servers:\n  jira: {transport: mcp}\n  hr: {transport: rest}\n";
 
-/// A source that calls tools of jira, with these lines in its block.
+/// Returns a source that calls tools of jira, with these lines in its block.
 pub(crate) fn source(lines: &str) -> String {
     format!(
         "---\ntitle: S\ntype: source\nsource:\n  transport: mcp\n  server: jira\n  tools: [search, get]\n{lines}---\nCall `search`.\n"
     )
 }
 
-/// Tickets depend on users, and a document on neither.
+/// Returns a vault in which tickets depend on users, and a document on neither.
 pub(crate) fn vault() -> Place {
     let place = Place::vault();
     let config = place.read(".context/config.yaml");
@@ -31,7 +31,7 @@ pub(crate) fn vault() -> Place {
     place
 }
 
-/// Every line of every access log, the oldest first.
+/// Returns every line of every access log, the oldest first.
 pub(crate) fn lines(place: &Place) -> Vec<Value> {
     let audit = files_in(&place.home().join(".local/state/contextnest/audit"));
     let texts = audit.into_values().map(|bytes| String::from_utf8(bytes).unwrap());
@@ -41,20 +41,20 @@ pub(crate) fn lines(place: &Place) -> Vec<Value> {
     all
 }
 
-/// A text without the random digits of the writer.
+/// Returns a text without the random digits of the writer.
 fn named(place: &Place, text: &str) -> String {
     let all = lines(place);
     let writer = all.first().map_or("none", |line| line["writer"].as_str().unwrap());
     text.replace(&writer[..writer.len().min(8)], "WRITER")
 }
 
-/// The hash of some bytes, as logs spell it.
+/// Returns the hash of some bytes, as logs spell it.
 fn hash(bytes: &[u8]) -> String {
     let digits: String = Sha256::digest(bytes).iter().map(|b| format!("{b:02x}")).collect();
     format!("sha256:{digits}")
 }
 
-/// Records a result of users.
+/// Records a result of `sources/users`; returns its name.
 fn users(place: &Place, result: &[u8]) -> String {
     let line = "source record sources/users --session s --tools search --server jira";
     place.typed(line).stdin(result).run().ok().stdout.trim().to_owned()
@@ -96,7 +96,7 @@ fn a_result_is_recorded_by_its_hash_with_the_version_of_its_source() {
     );
     let history = place.read("sources/.versions/tickets/history.yaml");
     assert!(history.contains(tickets["chain_hash"].as_str().unwrap()));
-    // The result is nowhere in the vault, nor in the log.
+    // Neither the vault nor the log contains the result.
     let trees =
         place.tree().into_values().chain(files_in(&place.home().join(".local")).into_values());
     assert!(trees.into_iter().all(|bytes| !bytes.windows(5).any(|found| found == b"\"ana\"")));
@@ -151,7 +151,7 @@ fn record_refuses_calls_that_the_source_does_not_declare() {
         format!("sources/tickets {ok} --depends-on 00000000-1"),
         format!("sources/tickets {ok} --depends-on {access}"),
         format!("sources/users {ok} --depends-on {fees}"),
-        // A result of another session, or of another principal, was not used in this one.
+        // A result of another session or principal was not used in this one.
         format!("sources/tickets --session t --tools search --server jira --depends-on {fees}"),
         format!("sources/tickets {ok} --depends-on {fees} --as bo@example.com"),
     ];
@@ -250,7 +250,7 @@ fn exports_have_hydrations() {
         attribute(1, "contextnest.depends_on"),
         Some(json!({"arrayValue": {"values": [{"stringValue": first}]}}))
     );
-    // The output is derived from both results, and the one result from the other.
+    // The output is derived from both results, and one result from the other.
     let prov: Value =
         serde_json::from_str(&place.ctx("trace list --format prov-json").ok().stdout).unwrap();
     let name = |kind: &str, bytes: &[u8]| format!("{kind}:{}", &hash(bytes)[7..]);
@@ -317,7 +317,7 @@ fn a_hydration_that_cannot_be_recorded_is_an_error() {
     run(&folder("logs")).ok();
 }
 
-/// A disk that refuses what is written to an access log, or that it is made durable.
+/// A disk that refuses writes to an access log, or only to make them durable.
 #[derive(Debug)]
 struct Full {
     is_sync: bool,
@@ -340,7 +340,7 @@ fn a_hydration_is_as_durable_as_the_vault_asks() {
     let place = vault();
     let line = "source record sources/users --session s --tools search --server jira";
     let on = |is_sync: bool| place.typed(line).stdin("x").on(Arc::new(Full { is_sync }));
-    // On an ungoverned vault the disk is not waited for; what is not written is an error all the same.
+    // An ungoverned vault does not wait for the disk; a failed write is an error all the same.
     on(true).ok();
     assert_eq!(on(false).exits(5).stdout, "");
     let config = place.read(".context/config.yaml");

@@ -234,7 +234,7 @@ fn the_configuration_says_when_and_which() {
     ");
     place.write("nodes/b.md", "# B\n");
     place.ctx("publish nodes/b").ok();
-    // Two documents are too many to make files, but those that are there follow.
+    // Two documents are too few to make files, but existing files are updated.
     for path in ["context.yaml", "nodes/INDEX.md", "INDEX.md"] {
         let text = place.read(path);
         assert!(text.contains("checkpoint: 2\n") || text.contains("2 documents at"), "{path}");
@@ -258,14 +258,14 @@ fn nothing_is_written_about_a_text_that_is_lost() {
     place.edit("nodes/.versions/a/v1.md", "A", "B");
     place.ctx("index").exits(1);
     place.write("nodes/c.md", "# C\n");
-    // Without an index every text is read, and one that cannot be read is noticed.
+    // Without an index every text is read, so an unreadable one is noticed.
     let published = place.typed("publish nodes/c").without("HOME").run().ok();
     assert!(published.stderr.contains("`context.yaml` was left as it is"), "{}", published.stderr);
     assert_eq!(place.read("context.yaml"), before);
     assert_eq!(Place::vault().ctx("index").ok().stdout, "");
 }
 
-/// The keys that the reference implementation's reader looks for, with the kinds of their values.
+/// The reader of the reference implementation looks for these keys, with these kinds of values.
 #[test]
 fn the_reader_of_the_reference_implementation_finds_its_keys() {
     let place = Place::copy_of(&repository().join("fixtures/interop/procurement"));
@@ -334,7 +334,7 @@ fn every_event_brings_the_files_that_exist_up_to_date() {
     place.edit("nodes/a.md", "# A\n", "# A\n\nmore\n");
     place.ctx("publish --changed").ok();
     assert!(!place.has("INDEX.md"));
-    // Who switches it off has files that stay as they are.
+    // If the setting is turned off, the files stay as they are.
     place.ctx("index").ok();
     place.edit(".context/config.yaml", "layout:", "index: {auto: 0}\nlayout:");
     place.ctx("publish --changed").ok();

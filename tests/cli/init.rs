@@ -1,4 +1,4 @@
-//! `ctx init`: a new vault, or a folder that is adopted as it is.
+//! `ctx init`: a new vault, or an existing folder that is adopted as it is.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -233,7 +233,7 @@ fn json_tells_the_same() {
     "#);
 }
 
-/// A disk that takes so many changes, and none after them, as when the command is killed there.
+/// A disk that refuses all changes after the first ones, as if the command were killed there.
 #[derive(Debug)]
 struct Until(AtomicUsize);
 
@@ -250,7 +250,7 @@ fn an_init_that_dies_anywhere_is_brought_to_its_end_by_the_next() {
     let whole = Place::new();
     whole.ctx(line).ok();
     for n in (0..).step_by(stride(5)) {
-        // Here another vault was.
+        // Another vault was at this path.
         let place = Place::published(&[("nodes/a", "# A\n")]);
         place.ctx("head forget").ok();
         let entries = std::fs::read_dir(place.root()).unwrap();
@@ -271,7 +271,7 @@ fn an_init_that_dies_anywhere_is_brought_to_its_end_by_the_next() {
     }
 }
 
-/// What is trusted for a vault is the one thing that its attacker cannot reach.
+/// An attacker of a vault cannot reach its trusted head.
 #[test]
 fn init_refuses_a_vault_that_lost_its_log() {
     let place = Place::published(&[("nodes/a", "# A\n")]);

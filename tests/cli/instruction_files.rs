@@ -21,7 +21,7 @@ const STEWARDS: &str = "version: 1\nvault:\n  - {principal: bo@x.com, role: revi
     {principal: kim@x.com, role: reviewer}\nfolders:\n  nodes/pub/:\n    - {principal: eve@x.com, \
     role: editor}\n    - {principal: kim@x.com, role: reviewer}\n";
 
-/// A governed vault with a published `nodes/pub/CLAUDE` and `nodes/pub/a`.
+/// Returns a governed vault with a published `nodes/pub/CLAUDE` and `nodes/pub/a`.
 fn governed() -> Place {
     let place = Place::vault();
     place.write("nodes/pub/AGENTS.md", "# Agents\n\nold\n");
@@ -37,7 +37,7 @@ fn by(place: &Place, tool: &str, arguments: Value) -> Value {
     called(place, options, tool, arguments)["result"].clone()
 }
 
-/// Why a call was refused: the codes of its documents.
+/// Returns the codes of the documents that a call refused.
 #[track_caller]
 fn refused(result: &Value) -> Vec<&str> {
     assert_eq!(result["isError"], true, "{result}");
@@ -67,7 +67,7 @@ fn no_call_makes_or_submits_a_file_that_agents_obey() {
     let submit = json!({"ids": ["nodes/pub/CLAUDE"], "expected_live": hash.to_string()});
     let result = by(&place, "context_submit", submit);
     assert_eq!(refused(&result), ["instruction-file"], "{result}");
-    // Other names with these words are names like any other.
+    // Other names with these words are allowed.
     for id in ["nodes/pub/agents-of-change", "nodes/pub/skills", "nodes/pub/claude.notes"] {
         let result = by(&place, "context_create", json!({"id": id, "body": "x"}));
         assert_eq!(result["isError"], false, "{result}");
@@ -113,7 +113,7 @@ fn commands_warn_of_a_file_that_agents_obey() {
     warns("publish nodes/z/Skill");
     place.ctx("publish nodes/a").ok();
     warns("mv nodes/a nodes/GEMINI --dry-run");
-    // What is published is not named again and again.
+    // A published document is not reported again.
     place.write("nodes/z/Skill.md", place.read("nodes/z/Skill.md") + "more\n");
     let said = place.ctx("publish nodes/z/Skill").ok().whole();
     assert!(!said.contains("instructions"), "{said}");

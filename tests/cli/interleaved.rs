@@ -1,5 +1,5 @@
-//! Readers and writers in any order: every text that is handed out has one access with its hash, and
-//! is made again as long as the histories are whole.
+//! Readers and writers in any order: every returned text has one access with its hash, and can be
+//! reproduced while the histories are whole.
 
 use proptest::prelude::*;
 use serde_json::Value;
@@ -7,20 +7,21 @@ use sha2::{Digest as _, Sha256};
 
 use crate::harness::{Output, Place, files_in};
 
-/// What is done next.
+/// The next action.
 #[derive(Clone, Debug)]
 enum Step {
-    /// A document gets another body, or is made.
+    /// Publishes a document with another body, or a new one.
     Publish(usize),
-    /// It is retired, if it is published.
+    /// Retires a document, if it is published.
     Retire(usize),
-    /// The whole document, or a section.
+    /// Reads a document, or a section of it.
     Read(usize, bool),
-    /// One of its versions.
+    /// Shows one of its versions.
     Show(usize),
-    /// All documents with a tag, as a set or by a search, now or at the first checkpoint.
+    /// Resolves all documents with a tag, as a set or by a search, at the head or the
+    /// first checkpoint.
     Resolve { is_search: bool, is_past: bool },
-    /// Names only.
+    /// Lists names only.
     List,
 }
 
@@ -42,7 +43,7 @@ fn sha256(text: &str) -> String {
     format!("sha256:{digest}")
 }
 
-/// The lines of all access logs, outside of the vault and in it.
+/// Returns the lines of all access logs, outside of the vault and in it.
 fn lines(place: &Place) -> Vec<Value> {
     let outside = place.home().join(".local/state/contextnest/audit");
     let inside = place.path(".context/audit/access");
@@ -52,8 +53,8 @@ fn lines(place: &Place) -> Vec<Value> {
     texts.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
-/// A vault, the texts that were handed out with the hashes that their accesses must have, and how
-/// many commands listed names only.
+/// A vault, the texts that were returned with the hashes that their accesses must have, and the
+/// number of commands that listed names only.
 struct Run {
     place: Place,
     handed_out: Vec<String>,
@@ -108,7 +109,7 @@ impl Run {
                 };
                 let answer = output.json("ctx.resolve");
                 let documents = answer["documents"].as_array().unwrap();
-                // A search gives the sections that it found.
+                // A search returns the sections that it found.
                 let parts = documents.iter().flat_map(|document| {
                     let sections = document["sections"].as_array().into_iter().flatten();
                     sections.chain([document]).filter_map(|part| part["body"].as_str())

@@ -1,5 +1,5 @@
 //! A vault of the reference implementation: read, extended, and left so that the reference
-//! implementation goes on working.
+//! implementation still works.
 
 use contextnest::model::digest::Digest;
 use insta::assert_snapshot;
@@ -150,7 +150,7 @@ fn retiring_and_moving_work_in_it_too() {
 }
 
 /// The reference implementation reads a history with any YAML parser, and recomputes each hash from
-/// the stored bytes: it knows nothing of reviews.
+/// the stored bytes: it does not know reviews.
 #[test]
 fn histories_of_reviews_are_read_by_its_rules() {
     let place = vault();
@@ -194,11 +194,12 @@ fn histories_of_reviews_are_read_by_its_rules() {
             let chained = format!("{before}:{content}:{version}:{by}:{at}");
             before = Digest::of(chained.as_bytes()).to_string();
             assert_eq!(text("chain_hash"), before, "{folder} {version}");
-            // What it does not take for current: it looks at this key only.
+            // It recognizes a current version by this key only.
             steps += u32::from(entry.get("published_at").is_none());
         }
     }
-    // Three of one document, a submission and a retirement of the other, one of the stewards.
+    // Three steps of one document, a submission and a retirement of the other, and one of the
+    // stewards.
     assert_eq!(steps, 3 + 2 + 1);
     let log: serde_yaml::Value = serde_yaml::from_str(&place.read(LOG)).unwrap();
     let checkpoints = log["checkpoints"].as_sequence().unwrap();
@@ -229,7 +230,7 @@ fn foreign_review_is_a_warning_in_a_log_that_ctx_did_not_begin() {
     // The sealed configuration is read, too.
     place.ctx("status").ok();
     place.ctx("verify --now 2026-11-22T08:00:01.000Z").ok();
-    // A configuration that protects fails closed.
+    // A configuration that protects the vault fails closed.
     for protects in ["governance: governed\n", "reads: stewards\n"] {
         place.write(".context/config.yaml", format!("{config}{protects}"));
         unusable(&place.ctx("status"));

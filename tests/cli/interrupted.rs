@@ -1,7 +1,7 @@
-//! A command that was killed anywhere: nothing is damaged or unsettled, only files that were edited
+//! A command that is killed anywhere: nothing is damaged or unsettled, only files that were edited
 //! before differ, and `recover --dry-run` lists what `recover` does.
 //!
-//! By default every third change of the disk is looked at; with `CTX_REVIEW_FAULTS` each of them.
+//! By default every third change of the disk is tested; with `CTX_REVIEW_FAULTS`, every one.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -19,10 +19,10 @@ use crate::review_faults::{Fault, Watch};
 
 const AUDIT: &str = ".context/audit/";
 const LOG: &str = ".versions/checkpoints.jsonl";
-/// More changes of the disk than any of these commands makes.
+/// An upper bound of the changes of the disk that each of these commands makes.
 const MOST: usize = 400;
 
-/// A disk that dies when the change log is to get a line, after so many lines.
+/// A disk that dies when the change log gets its next line after this number of lines.
 #[derive(Debug)]
 struct DiesAtALine(AtomicUsize);
 
@@ -35,7 +35,7 @@ impl Overseer for DiesAtALine {
     }
 }
 
-/// A vault whose last command published checkpoint 2, and was killed before its line.
+/// Returns a vault whose last command published checkpoint 2, and was killed before its line.
 fn interrupted_before_its_line() -> Place {
     let place = Place::published(&[("nodes/a", "# A\n"), ("nodes/b", "# B\n")]);
     killed_before_its_line(&place, "more", 1);
@@ -84,7 +84,7 @@ fn verify_notes_an_interrupted_command_and_recover_adds_its_line() {
     assert_eq!((lines.len(), &lines[1]["recovered"]), (2, &true.into()));
 }
 
-/// The line of the last event is missing, and nothing explains it.
+/// Asserts that the line of the last event is missing, without an explanation.
 #[track_caller]
 fn is_unsettled(output: Output) {
     let report = output.exits(1).json("ctx.verify");
@@ -115,7 +115,7 @@ fn an_exchanged_event_is_not_explained_by_the_intent_record() {
     let place = Place::published(&[("nodes/a", "# A\n"), ("nodes/b", "# B\n")]);
     let attacker = place.duplicate();
     killed_before_its_line(&place, "more", 1);
-    // The same author and instant, upon the same checkpoint, with another text.
+    // The author, the instant and the checkpoint before are the same, but the text differs.
     killed_before_its_line(&attacker, "evil", 1);
     assert!(place.read(LOG) != attacker.read(LOG));
     for (path, bytes) in attacker.chained() {
@@ -131,7 +131,7 @@ fn an_exchanged_event_is_not_explained_by_the_intent_record() {
 #[test]
 fn an_intent_record_explains_the_last_event_alone() {
     let place = interrupted_before_its_line();
-    // Another user publishes upon it.
+    // Another user publishes after it.
     let other = Place::new();
     let home = other.home().display().to_string();
     place.edit("nodes/b.md", "# B\n", "# B\n\nmore\n");
@@ -157,7 +157,7 @@ fn the_last_line_of_a_complete_event_is_not_excused() {
     let text = String::from_utf8(bytes).unwrap();
     let first = text.split_inclusive('\n').next().unwrap();
     place.write(&format!(".context/audit/{path}"), first);
-    // What this machine wrote last is forgotten, too.
+    // The state directory of this machine is deleted, too.
     for (path, _) in files_in(&place.home().join(".local/state")) {
         if path.ends_with("/changes") {
             fs::remove_file(place.home().join(".local/state").join(path)).unwrap();
@@ -171,7 +171,7 @@ fn a_bound_line_that_is_gone_is_damage_after_an_interrupted_command_too() {
     let place = Place::published(&[("nodes/a", "# A\n")]);
     place.edit(".context/config.yaml", "retention: 184d\n", "retention: 184d\n  bind: true\n");
     place.ctx("publish --changed").ok();
-    // Its line `bind` is durable before the commit.
+    // The line `bind` is durable before the commit.
     killed_before_its_line(&place, "more", 2);
     is_whole(&place, "before the line is gone");
     assert!(codes(&place).contains("interrupted"));
@@ -191,14 +191,14 @@ fn findings(place: &Place) -> Vec<Value> {
     report["findings"].as_array().unwrap().clone()
 }
 
-/// Every finding is a note.
+/// Asserts that every finding is a note.
 #[track_caller]
 fn is_whole(place: &Place, when: &str) {
     let found = findings(place);
     assert!(found.iter().all(|found| found["class"] == "note"), "{when}: {found:#?}");
 }
 
-/// What `recover` does, or would do.
+/// Returns what `recover` does, or would do.
 fn recovery(place: &Place, line: &str) -> BTreeMap<String, Value> {
     let report = place.typed(line).here().ok().json("ctx.recover");
     let report = report.as_object().unwrap().clone();
@@ -209,8 +209,8 @@ fn stride() -> usize {
     if std::env::var_os("CTX_REVIEW_FAULTS").is_some() { 1 } else { 3 }
 }
 
-/// Lets a command die at each change of the disk that it makes. `edited` are the documents whose files
-/// were edited before it.
+/// Kills a command at each change of the disk that it makes. `edited` are the documents whose files
+/// were edited before.
 fn suffers(prepare: &dyn Fn(&Place), line: &str, edited: &[&str]) {
     let place = Place::in_memory();
     place.typed("init --name Test").here().ok();
@@ -306,8 +306,8 @@ fn a_killed_change_of_governance_leaves_nothing_unexplained() {
     suffers(&assign, "govern on", &[]);
 }
 
-/// Lets `line` die at each change of the disk, and then writes `next`, without a recovery. Gives what
-/// `seen` prints before and after that, each time.
+/// Kills `line` at each change of the disk, and then runs `next` without a recovery. Returns what
+/// `seen` prints before and after that, for each change.
 fn written_after(
     prepare: &dyn Fn(&Place),
     line: &str,

@@ -1,12 +1,12 @@
-//! Invisible characters: refused in names that are written, named in names that are read,
-//! spelled out in what is printed.
+//! Invisible characters: refused in names that are written, reported in names that are read,
+//! escaped in output.
 
 use contextnest::model::visible::Invisible;
 use insta::assert_snapshot;
 
 use crate::harness::Place;
 
-/// A blank braille pattern, an emoji with a second variation selector, joined emoji that are no
+/// A blank braille pattern, an emoji with a second variation selector, joined emoji without a
 /// sequence, a blank.
 const IDS: [&str; 4] = [
     "nodes/a\u{2800}b",
@@ -80,7 +80,7 @@ fn emoji_sequences_are_names_like_any_other() {
     let neighbors = place.args(&["neighbors", heart, "--json"]).run().json("ctx.neighbors");
     assert!(neighbors.to_string().contains(coder), "{neighbors}");
     place.ctx("verify").ok();
-    // A name that differs in the invisible characters alone is the same name to a person.
+    // For a person, a name that differs only in invisible characters is the same name.
     place.write("nodes/\u{2764}.md", "# B\n");
     let collides = place.ctx("publish --all").exits(1).stderr;
     assert!(collides.contains("id-collision"), "{collides}");

@@ -7,10 +7,10 @@ use contextnest::record::staging::{self, Hydrated};
 use crate::harness::Place;
 use crate::stage::{ANA, hydrated, opened};
 
-/// A word of a published text, which no command line has.
+/// A word of a published text that no command line contains.
 const WORD: &str = "Zebrafish";
 
-/// Runs every verb once in a new place. Gets each line with its schema.
+/// Runs every verb once in a new place; `run` gets each line with its schema.
 fn run_every_verb(run: &mut dyn FnMut(&Place, &str, &str)) {
     let source = "---\ntype: source\nsource: {transport: cli, server: s, tools: [t], cache_ttl: 9999}\n---\n";
     let place = Place::published_with(
@@ -165,8 +165,8 @@ fn run_every_verb(run: &mut dyn FnMut(&Place, &str, &str)) {
     }
     let help = place.ctx("help --json").ok().json("ctx.help");
     let verbs: Vec<&str> = texts(&help["verbs"], "verb");
-    // The first prints an object for each access, the second needs an event without a line, the third a
-    // merge, and the last speaks a protocol: their own tests read them.
+    // The first prints an object for each access, the second needs an event without a line, the
+    // third a merge, and the last speaks a protocol: their own tests read them.
     let elsewhere = ["trace follow", "audit acknowledge", "audit dismiss", "mcp"];
     for verb in verbs.iter().filter(|verb| !elsewhere.contains(*verb)) {
         let is_asked = asked.iter().any(|line| format!("{line} ").starts_with(&format!("{verb} ")));
@@ -179,7 +179,7 @@ fn run_every_verb(run: &mut dyn FnMut(&Place, &str, &str)) {
     assert!(of["verbs"][0]["help"].as_str().unwrap().contains("Usage: ctx checkpoint"));
 }
 
-/// How many texts of `nodes/a` accesses handed out.
+/// Returns the number of texts of `nodes/a` that accesses returned.
 fn handed_out(place: &Place) -> usize {
     let texts = crate::mcp::log(place).into_iter().flat_map(|line| {
         let documents = line["documents"].as_array().cloned().unwrap_or_default();
@@ -196,7 +196,7 @@ fn every_verb_names_its_schema() {
         let output = place.ctx(&format!("{line} --json")).ok();
         let json = output.json(schema);
         assert!(json.as_object().unwrap().len() > 2, "{line}");
-        // One result, and nothing beside it that a program would have to skip.
+        // There is one result, and nothing else that a program would have to skip.
         assert_eq!(output.stderr, "", "{line}");
     });
 }

@@ -11,7 +11,7 @@ use crate::harness::{Output, Place, files_in};
 
 pub(crate) const FOLDER: &str = ".context/audit/access";
 
-/// A vault that keeps accesses, with a document in two versions.
+/// Returns a vault that keeps accesses, with a document in two versions.
 fn vault() -> Place {
     with("accesses: vault")
 }
@@ -24,7 +24,7 @@ pub(crate) fn with(setting: &str) -> Place {
     place
 }
 
-/// The files of the log in the vault, by name.
+/// Returns the files of the log in the vault, by name.
 pub(crate) fn files(place: &Place) -> Vec<String> {
     let Ok(entries) = fs::read_dir(place.path(FOLDER)) else { return Vec::new() };
     let name = |entry: fs::DirEntry| format!("{FOLDER}/{}", entry.file_name().to_str().unwrap());
@@ -33,7 +33,7 @@ pub(crate) fn files(place: &Place) -> Vec<String> {
     names
 }
 
-/// The only file of the log.
+/// Returns the only file of the log.
 #[track_caller]
 pub(crate) fn file(place: &Place) -> String {
     let names = files(place);
@@ -41,7 +41,7 @@ pub(crate) fn file(place: &Place) -> String {
     file.clone()
 }
 
-/// How many lines of accesses there are outside of the vault.
+/// Returns the number of lines of accesses outside of the vault.
 fn outside(place: &Place) -> usize {
     let audit = place.home().join(".local/state/contextnest/audit");
     let files = if audit.is_dir() { files_in(&audit) } else { Default::default() };
@@ -101,7 +101,7 @@ fn accesses_are_in_the_vault_and_every_question_finds_them() {
 fn accesses_are_followed_in_the_vault() {
     let place = vault();
     let mut follower = place.typed("trace follow --count 1 --for 20").command().spawn().unwrap();
-    // It begins after what is there when it looks for the first time.
+    // The follower begins after the lines that exist when it first reads the log.
     while follower.try_wait().unwrap().is_none() {
         place.ctx("read nodes/a --agent scout").ok();
         std::thread::sleep(std::time::Duration::from_millis(100));
@@ -133,12 +133,12 @@ fn a_folder_or_file_that_is_a_link_keeps_no_other_log_from_being_followed() {
 
 #[test]
 fn the_stricter_of_the_sealed_and_the_live_setting_holds() {
-    // The live file takes no access out of the vault.
+    // The live file moves no access out of the vault.
     let place = vault();
     place.edit(".context/config.yaml", "accesses: vault", "accesses: user");
     place.ctx("read nodes/a").ok();
     assert_eq!((files(&place).len(), outside(&place)), (1, 0));
-    // It can put them there.
+    // The live file can move accesses into the vault.
     let place = with("accesses: user");
     place.ctx("read nodes/a").ok();
     assert_eq!((files(&place).len(), outside(&place)), (0, 1));
@@ -147,7 +147,7 @@ fn the_stricter_of_the_sealed_and_the_live_setting_holds() {
     assert_eq!((files(&place).len(), outside(&place)), (1, 1));
     let told = place.ctx("trace list --verb read").ok().stdout;
     assert_eq!(told.lines().count(), 2, "both places are read: {told}");
-    // What is no value is an error, as for every setting.
+    // An invalid value is an error, as for every setting.
     let told = Place::vault();
     told.edit(".context/config.yaml", "audit:\n", "audit:\n  accesses: both\n");
     let told = told.ctx("publish --all").exits(2).stderr;
@@ -163,7 +163,7 @@ fn another_folder_for_logs_takes_no_access_out_of_the_vault() {
     assert!(!to.exists());
     assert_eq!(place.read(&file(&place)).lines().count(), 1);
     assert_eq!(named("trace list").ok().stdout.matches("  read  ").count(), 1);
-    // Nor is a directory of state needed.
+    // A state directory is not needed either.
     let told = place.typed("read nodes/a").without("HOME").run().ok().stderr;
     assert_eq!(told, "");
     let found = place.typed("trace list").without("HOME").run().ok().stdout;
@@ -173,7 +173,7 @@ fn another_folder_for_logs_takes_no_access_out_of_the_vault() {
     assert!(place.ctx("trace hold list").ok().stdout.contains("session s"));
 }
 
-/// A vault whose folder for accesses cannot be written to: a file has its name.
+/// Returns a vault whose folder for accesses cannot be written, because a file has its name.
 fn closed(durability: &str) -> Place {
     let place = with(&format!("accesses: vault\n  durability: {durability}"));
     place.write(FOLDER, "");
@@ -205,7 +205,7 @@ fn links_in_the_folder_are_not_followed() {
     assert!(told.contains("the access was not recorded"), "{told}");
     assert_eq!(fs::read_dir(&elsewhere).unwrap().count(), 0);
     assert!(codes(&place).contains(&("audit-malformed".to_owned(), FOLDER.to_owned())));
-    // A link in the place of a file hides no other file, and is not continued.
+    // A link in place of a file hides no other file, and is not continued.
     fs::remove_file(place.path(FOLDER)).unwrap();
     place.ctx("read nodes/a").ok();
     let path = file(&place);
@@ -219,7 +219,7 @@ fn links_in_the_folder_are_not_followed() {
     assert!(found.contains(&("audit-malformed".to_owned(), path)), "{found:?}");
     let listed = place.ctx("trace list --verb read").exits(1);
     assert_eq!(listed.stdout.lines().count(), 1);
-    // The link, and the line of this user that is not in the vault.
+    // The faults are the link, and the line of this user that is missing in the vault.
     assert!(listed.stderr.contains("the log has 2 faults"), "{}", listed.stderr);
     place.ctx("trace verify").exits(1);
 }
@@ -279,7 +279,7 @@ fn two_clones_that_both_read_merge_without_a_conflict() {
         assert_eq!(traces(place, "--session ours").len(), 3);
         assert_eq!(traces(place, "--session theirs").len(), 4);
         place.ctx("replay --session theirs").ok();
-        // Each goes on with its own file.
+        // Each copy continues with its own file.
         place.ctx("read nodes/a").ok();
         assert_eq!(files(place).len(), 2);
         place.ctx("verify").ok();
@@ -321,13 +321,13 @@ fn a_log_that_was_reset_is_found_by_its_writer_and_not_continued() {
         let expected = vec![(code.to_owned(), path.clone())];
         assert_eq!(codes(&place), expected);
         place.ctx("trace verify").exits(exit);
-        // No number is used twice: another user who has line 3 finds no other line 3.
+        // No number is used twice: a user who has the old line 3 finds no other line 3.
         place.ctx("read nodes/a").ok();
         assert_eq!((files(&place).len(), place.read(&path)), (2, two));
         assert_eq!(codes(&place), expected);
-        // Another user cannot know.
+        // Another user cannot detect it.
         assert!(codes(&place.duplicate()).is_empty());
-        // A later state has it again.
+        // A later state contains the line again.
         place.write(&path, &text);
         assert!(codes(&place).is_empty());
         place.remove(&path);
@@ -372,12 +372,12 @@ fn a_line_of_a_change_counts_only_in_the_folder_of_changes() {
         names.filter(|name| name.ends_with(".jsonl")).collect::<Vec<_>>()
     };
     let [log] = changes(&place).try_into().unwrap();
-    // The log of changes among accesses records no event.
+    // The change log in the folder of accesses records no event.
     let moved = place.duplicate();
     fs::rename(moved.path(&format!(".context/audit/{log}")), moved.path(FOLDER).join(&log))
         .unwrap();
     assert_eq!(codes(&moved)[0].0, "audit-missing");
-    // The log of accesses among changes is no change, and binds nothing.
+    // An access log in the folder of changes records no change, and binds nothing.
     let moved = place.duplicate();
     let path = file(&moved);
     let name = PathBuf::from(&path).file_name().unwrap().to_str().unwrap().to_owned();
@@ -419,7 +419,7 @@ fn eight_readers_at_once_lose_no_line() {
     place.ctx("verify").ok();
 }
 
-/// Reads at a time.
+/// Reads a document at a time.
 fn read_at(place: &Place, time: &str, session: &str) {
     let line = format!("read nodes/a --session {session}");
     place.typed(&line).var("CTX_NOW", &format!("{time}T12:00:00.000Z")).run().ok();
@@ -464,7 +464,7 @@ fn old_accesses_are_pruned_where_no_other_machine_goes_on() {
     assert!(pruned.len() == 2 && pruned.iter().any(|writer| writer["writer"] == own.as_str()));
     let count = |session: &str| traces(&ours, &format!("--session {session}")).len();
     assert_eq!((count("old"), count("new")), (3, 2));
-    // Their machine goes on, and git merges both.
+    // The other machine continues, and git merges both.
     read_at(&theirs, "2027-12-02", "new");
     [&ours, &theirs].into_iter().for_each(commit);
     git(&theirs, &format!("pull -q --no-rebase {} main", ours.root().display()));

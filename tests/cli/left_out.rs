@@ -1,4 +1,4 @@
-//! Files that are not documents stop nothing: they are left out, with the reason.
+//! Files that are not documents: they are left out, with the reason, and stop no command.
 
 use std::os::unix::fs::symlink;
 
@@ -156,7 +156,7 @@ fn publish_all_leaves_out_copies_of_sync_programs() {
     4 documents checked: 0 errors, 5 warnings
     -- stderr
     ");
-    // Its name publishes it, and from then on it is a document like any other.
+    // Naming the file publishes it, and then it is an ordinary document.
     place.args(&["publish", COPY]).run().ok();
     place.edit(&format!("{COPY}.md"), "45 days", "60 days");
     let published = place.ctx("publish --all").ok().stdout;
@@ -318,7 +318,7 @@ fn verify_and_status_report_a_copy_as_a_copy() {
     let text = place.read("nodes/policy.md");
     place.write("nodes/Copy of policy.md", &text);
     place.write("nodes/policy-anas-imac.md", &text);
-    // A text of its own, and one of a merge tool.
+    // One file has a text of its own, and one is from a merge tool.
     place.write("nodes/db_BACKUP_2024.md", "# How the backup of 2024 was made\n");
     place.write("nodes/policy_BACKUP_4711.md", &text);
     let verified = place.ctx("verify").exits(1).stdout;

@@ -1,4 +1,4 @@
-//! A program that uses the library: it gets texts only with a line of the access log.
+//! A program that uses the library gets texts only with a line of the access log.
 
 use std::fs;
 

@@ -1,4 +1,4 @@
-//! `ctx list`, `read`, `history`, `show`, `diff`: looking at what is published.
+//! `ctx list`, `read`, `history`, `show` and `diff`: reading published texts.
 
 use std::path::Path;
 
@@ -353,7 +353,7 @@ fn diff_compares_versions_and_the_live_file() {
     ");
 }
 
-/// The name goes to agents, so it is the one that a checkpoint seals.
+/// Agents get the name, so it is the one that a checkpoint seals.
 #[test]
 fn context_has_the_name_that_is_sealed() {
     let place = Place::published(&[("nodes/a", "# A\n")]);
@@ -365,7 +365,7 @@ fn context_has_the_name_that_is_sealed() {
     assert_eq!(json["name"], "Test");
 }
 
-/// However many tags, folders, servers and packs there are, an agent can read the map.
+/// The map stays readable with any number of tags, folders, servers and packs.
 #[test]
 fn context_names_what_most_documents_have_and_counts_the_rest() {
     let place = Place::vault();
@@ -410,7 +410,7 @@ fn context_names_what_most_documents_have_and_counts_the_rest() {
     ] {
         assert!(text.contains(line), "{line}{text}");
     }
-    // With an index and without one, at the head and in the past.
+    // The answers are the same with and without an index, at the head and in the past.
     for line in ["context --all", "context --all --json", "context --json --at 1"] {
         assert_eq!(place.typed(line).without("HOME").run().stdout, place.ctx(line).stdout);
     }

@@ -1,5 +1,5 @@
-//! Lines that this machine wrote to logs in the vault, and that are gone there: on the same ref, on
-//! another one, or since there is a repository (AUDIT-21, AUDIT-30).
+//! Lines that this machine wrote to logs in the vault, and that are missing there: on the same ref,
+//! on another one, or since a repository exists (AUDIT-21, AUDIT-30).
 
 use serde_json::Value;
 
@@ -11,12 +11,12 @@ use crate::stage::shop;
 
 const SYNC: &str = "accesses: vault\n  durability: sync";
 
-/// The code of each finding of `verify`.
+/// Returns the code of each finding of `verify`.
 fn found(place: &Place) -> Vec<String> {
     codes(place).into_iter().map(|(code, _)| code).collect()
 }
 
-/// Keeps so many lines of a file.
+/// Keeps the first `lines` lines of a file.
 fn keep(place: &Place, path: &str, lines: usize) {
     let kept: String = place.read(path).split_inclusive('\n').take(lines).collect();
     place.write(path, kept);
@@ -27,7 +27,7 @@ fn commit(place: &Place) {
     git(place, "commit -q -m state");
 }
 
-/// A vault in a repository, with a commit on `main`.
+/// Returns a vault in a repository, with a commit on `main`.
 fn repository(setting: &str) -> Place {
     let place = with(setting);
     git(&place, "init -q -b main");
@@ -56,7 +56,7 @@ fn a_rewritten_log_is_no_power_cut() {
     assert_eq!(codes(&place), [("audit-rollback".to_owned(), path.clone())]);
     let said = place.ctx("trace verify").exits(1).stdout;
     assert!(said.contains("line 3 of the writer with another hash"), "{said}");
-    // It goes on, as another program would; and it has what a power cut leaves after it.
+    // Another program would continue the log; a power cut leaves junk after it.
     let longer = rehashed(&(rewritten.clone() + rewritten.lines().last().unwrap()), |n, line| {
         line["seq"] = n.into();
     });
@@ -64,7 +64,7 @@ fn a_rewritten_log_is_no_power_cut() {
         place.write(&path, damaged);
         assert!(found(&place).contains(&"audit-rollback".to_owned()));
     }
-    // A power cut takes lines at the end.
+    // A power cut removes lines at the end.
     place.write(&path, text.split_inclusive('\n').take(1).collect::<String>());
     assert_eq!(found(&place), ["audit-torn"]);
 }
@@ -78,7 +78,7 @@ fn a_log_of_a_branch_that_was_merged_is_not_truncated_unseen() {
         let path = file(&place);
         commit(&place);
         git(&place, "checkout -q main");
-        // That the branch has more is no finding.
+        // Further lines on the branch are not a finding.
         assert_eq!(found(&place), [""; 0]);
         git(&place, "merge -q --no-ff -m merged feat");
         git(&place, "branch -q -D feat");
@@ -95,14 +95,14 @@ fn a_log_of_a_branch_that_was_merged_is_not_truncated_unseen() {
         assert_eq!(found(&place), ["audit-rollback"]);
         place.write(&path, whole);
         assert_eq!(found(&place), [""; 0]);
-        // Another line of the same number needs no commit that shows it.
+        // Another line with the same number needs no commit that shows it.
         let other = rehashed(&place.read(&path), |_, line| line["verb"] = "show".into());
         place.write(&path, other);
         assert_eq!(found(&place), ["audit-rollback"]);
     }
 }
 
-/// A repository in which results of a source are staged.
+/// Returns a repository in which results of a source are staged.
 fn staging_repository() -> Place {
     let place = Place::vault();
     let config = place.read(".context/config.yaml");
@@ -120,7 +120,7 @@ fn record(place: &Place, times: usize) {
     }
 }
 
-/// The only staging chain.
+/// Returns the path of the only staging chain.
 #[track_caller]
 fn chain(place: &Place) -> String {
     let chains = files_in(place.root()).into_keys();
@@ -138,7 +138,7 @@ fn staging_chains_are_compared_on_every_ref_as_audit_logs_are() {
     let path = chain(&place);
     commit(&place);
     git(&place, "checkout -q main");
-    // That the branch has more is no finding.
+    // Further lines on the branch are not a finding.
     assert_eq!(found(&place), [""; 0]);
     git(&place, "merge -q --no-ff -m merged feat");
     assert_eq!(found(&place), [""; 0]);
@@ -146,7 +146,7 @@ fn staging_chains_are_compared_on_every_ref_as_audit_logs_are() {
     keep(&place, &path, 1);
     let codes = codes(&place);
     assert!(codes.contains(&("staged-rollback".to_owned(), path.clone())), "{codes:?}");
-    // Another line of the same number.
+    // Another line has the same number.
     place.write(&path, whole.replacen("\"session\":\"s\"", "\"session\":\"z\"", 3));
     assert!(found(&place).contains(&"staged-rollback".to_owned()));
     place.remove(&path);
@@ -173,7 +173,7 @@ fn a_chain_that_goes_further_on_another_branch_is_a_note_that_names_it() {
     assert_eq!(codes(&place), [("audit-elsewhere".to_owned(), path.clone())]);
     let said = place.ctx("verify").ok().stdout;
     assert!(said.contains("lines 2 to 3 of the writer on `refs/heads/main`"), "{said}");
-    // It is not given up: the other branch has it.
+    // `head trust` does not give the line up, because the other branch contains it.
     let report = place.ctx("head trust --json").ok().json("ctx.head.trust");
     assert_eq!(report["lost"], serde_json::json!([]));
 }
@@ -192,7 +192,7 @@ fn verify_reports_lost_lines_that_a_commit_contains() {
     keep(&place, &path, 2);
     assert_eq!(found(&place), ["audit-rollback"]);
     git(&place, "checkout -q -- .context");
-    // The last line was never committed here, but one before it.
+    // The last line was never committed here, but one before it was.
     read(&place, 1);
     git(&place, "stash -q");
     git(&place, "checkout -q -b x");
@@ -218,14 +218,14 @@ fn verify_notes_lines_that_another_branch_contains() {
     assert!(said.contains("lines 3 to 4 of the writer on `refs/heads/main`"), "{said}");
     place.ctx("trace verify").ok();
     place.ctx("trace list").ok();
-    // It is not given up: the other branch has it.
+    // `head trust` does not give the line up, because the other branch contains it.
     let report = place.ctx("head trust --json").ok().json("ctx.head.trust");
     assert_eq!(report["lost"], serde_json::json!([]));
     git(&place, "add -A");
     git(&place, "commit -q -m trusted");
     git(&place, "merge -q -m merged main");
     assert_eq!(found(&place), [""; 0]);
-    // An older commit has less, too.
+    // An older commit has fewer lines, too.
     git(&place, "checkout -q HEAD~1");
     assert_eq!(found(&place), ["audit-elsewhere"]);
 }
@@ -256,7 +256,7 @@ fn a_new_branch_does_not_hide_what_was_lost() {
     keep(&place, &path, 1);
     git(&place, "checkout -q -b x");
     assert_eq!(found(&place), ["audit-rollback"]);
-    // Where nothing was committed, git cannot have taken anything away.
+    // If nothing was committed, git cannot have removed anything.
     let place = with(SYNC);
     git(&place, "init -q -b main");
     read(&place, 3);
@@ -328,7 +328,7 @@ fn questions_say_that_lines_are_lost() {
     warned("trace list");
     warned("impact nodes/a");
     named("replay --session s1");
-    // Logs that are named are not those that this machine writes.
+    // Logs that are named by `--logs` are not those that this machine writes.
     let named = origin.ctx(&format!("trace list --logs {}", origin.path(FOLDER).display()));
     assert!(named.exits(5).stderr.contains("it contains no logs"));
 }

@@ -1,4 +1,4 @@
-//! The binary from outside: output, exit codes, and what is in the vault afterwards.
+//! The binary from outside: output, exit codes, and the state of the vault afterwards.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,

@@ -9,11 +9,11 @@ use sha2::{Digest as _, Sha256};
 
 use crate::harness::{Place, repository};
 
-/// The revisions that are tested, and the one in which each request says of itself what it is.
+/// The revisions under test; in the second, each request describes its client.
 pub(crate) const REVISIONS: [&str; 2] = ["2025-11-25", STATELESS];
 pub(crate) const STATELESS: &str = "2026-07-28";
 
-/// A vault with links, a pack, instructions, several versions and a draft.
+/// Returns a vault with links, a pack, instructions, several versions and a draft.
 pub(crate) fn place() -> Place {
     let place = Place::vault();
     place.write("CONTEXT.md", "Cite documents by URI.\n");
@@ -35,7 +35,7 @@ pub(crate) fn place() -> Place {
     place
 }
 
-/// A request as a client of a revision makes it.
+/// Returns a request as a client of a revision makes it.
 pub(crate) fn request(revision: &str, id: u64, method: &str, mut params: Value) -> Value {
     if revision == STATELESS {
         let meta = json!({
@@ -63,7 +63,7 @@ pub(crate) fn opener(revision: &str) -> Vec<Value> {
     vec![request(revision, 0, "initialize", params), initialized]
 }
 
-/// What the server answers to lines, in order.
+/// Returns the messages of the server after these lines, in order.
 fn said(place: &Place, lines: &str) -> Vec<Value> {
     said_by(place, "mcp", lines)
 }
@@ -74,19 +74,19 @@ fn said_by(place: &Place, command: &str, lines: &str) -> Vec<Value> {
     output.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
-/// What it answers to messages, by their ids.
+/// Returns the answers to messages, by their ids.
 pub(crate) fn answers(place: &Place, messages: &[Value]) -> BTreeMap<u64, Value> {
     answers_of(place, "mcp", messages)
 }
 
-/// What a command of a server answers to messages, by their ids.
+/// Returns the answers of a server that this command starts, by the ids of the messages.
 pub(crate) fn answers_of(place: &Place, command: &str, messages: &[Value]) -> BTreeMap<u64, Value> {
     let lines: String = messages.iter().map(|message| format!("{message}\n")).collect();
     let said = said_by(place, command, &lines);
     said.into_iter().map(|answer| (answer["id"].as_u64().unwrap(), answer)).collect()
 }
 
-/// The result of one call.
+/// Returns the result of one call.
 fn call(place: &Place, tool: &str, arguments: Value, meta: Value) -> Value {
     let mut messages = opener(STATELESS);
     let mut params = json!({"name": tool});
@@ -95,7 +95,7 @@ fn call(place: &Place, tool: &str, arguments: Value, meta: Value) -> Value {
     answers(place, &messages).remove(&1).unwrap()
 }
 
-/// The report of one call that succeeds.
+/// Returns the report of one call, which must succeed.
 #[track_caller]
 fn report(place: &Place, tool: &str, arguments: Value) -> Value {
     let answer = call(place, tool, arguments, json!({}));
@@ -103,7 +103,7 @@ fn report(place: &Place, tool: &str, arguments: Value) -> Value {
     answer["result"]["structuredContent"].clone()
 }
 
-/// The failure of one call.
+/// Returns the code and the text of one call, which must fail.
 #[track_caller]
 fn failure(place: &Place, tool: &str, arguments: Value) -> (String, String) {
     let answer = call(place, tool, arguments, json!({}));
@@ -114,7 +114,7 @@ fn failure(place: &Place, tool: &str, arguments: Value) -> (String, String) {
     (code.to_owned(), result["content"][0]["text"].as_str().unwrap().to_owned())
 }
 
-/// The lines of the access log.
+/// Returns the lines of the access log.
 pub(crate) fn log(place: &Place) -> Vec<Value> {
     fn files(folder: &Path, found: &mut Vec<String>) {
         for path in fs::read_dir(folder).into_iter().flatten().map(|entry| entry.unwrap().path()) {
@@ -133,7 +133,7 @@ pub(crate) fn log(place: &Place) -> Vec<Value> {
     lines.map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
-/// One call of each tool.
+/// Returns one call of each tool.
 pub(crate) fn calls() -> Vec<(&'static str, Value)> {
     vec![
         ("context_init", json!({})),
@@ -264,12 +264,12 @@ fn each_tool_gives_the_report_of_its_verb() {
         ),
         ("context_verify", json!({}), "verify"),
     ] {
-        // The format that is for agents is JSON already.
+        // The format for agents is JSON already.
         let json = if line.contains("--format") { "" } else { " --json" };
         let command = place.typed(&format!("{line}{json}")).here().stdout;
         let expected: Value = serde_json::from_str(&command).unwrap();
         let mut found = report(&place, tool, arguments.clone());
-        // A command has no pages.
+        // A command does not page.
         found.as_object_mut().unwrap().remove("next_cursor");
         assert_eq!(found, expected, "{tool} {arguments}");
     }
@@ -310,7 +310,7 @@ fn the_uri_of_a_section_cites_just_that_section() {
         (&json!(uri), &json!("exceptions"))
     );
     assert_eq!(log(&place)[0]["documents"][0]["uri"], uri);
-    // Read again by what it is cited by, it is the same text, also when there is another version.
+    // Read by its citation, the text stays the same after another version.
     place.edit("nodes/returns.md", "14 days", "10 days");
     place.ctx("publish nodes/returns").ok();
     let again = report(&place, "context_read", json!({"id": uri}));
@@ -525,7 +525,7 @@ fn an_answer_has_at_most_25_000_tokens_unless_more_are_asked_for() {
     let whole =
         call(&place, "context_read", json!({"id": "nodes/huge", "budget": 60_000}), json!({}));
     assert_eq!(whole["result"]["isError"], false);
-    // What did not leave is not in the log; the instructions are.
+    // The log does not contain texts that were left out; it contains the instructions.
     let handed_out = log(&place)
         .iter()
         .map(|line| line["documents"].as_array().unwrap().len())
@@ -583,7 +583,7 @@ fn a_failure_does_not_repeat_a_long_argument() {
     }
 }
 
-/// Publishes a vault, in which only Kim may read `nodes/hr/` from then on, and Bo the rest, too.
+/// Publishes a vault in which only Kim may read `nodes/hr/` from then on, and Bo the rest.
 pub(crate) fn keep_from_bo(place: &Place) {
     place.edit(".context/config.yaml", "layout:", "reads: stewards\nlayout:");
     place.ctx("publish --all").ok();
@@ -629,13 +629,13 @@ fn a_failure_says_that_the_log_may_be_truncated() {
     assert!(text.contains("the log may be truncated or replaced"), "{text}");
 }
 
-/// A request of a tool in the older lifecycle.
+/// Returns a call of a tool in the older lifecycle.
 fn tool(id: u64, name: &str, arguments: &Value) -> String {
     let params = json!({"name": name, "arguments": arguments});
     format!("{}\n", request("2025-11-25", id, "tools/call", params))
 }
 
-/// The lines that begin a connection of the older lifecycle.
+/// Returns the lines that begin a connection of the older lifecycle.
 fn opened() -> String {
     opener("2025-11-25").iter().map(|message| format!("{message}\n")).collect()
 }
@@ -643,7 +643,7 @@ fn opened() -> String {
 #[test]
 fn a_request_with_the_id_of_one_that_is_not_answered_is_refused_and_not_recorded() {
     let place = place();
-    // Calls are answered one after the other: this many keep the first waiting.
+    // Calls are answered one after the other: these keep the first one waiting.
     let before: String = (10..20).map(|id| tool(id, "context_verify", &json!({}))).collect();
     let lines = opened()
         + &before
@@ -691,8 +691,8 @@ fn no_call_is_made_for_a_client_that_reads_no_answers() {
     }
     drop(to);
     child.wait().unwrap();
-    // The first answer finds out that the client is gone. Some may wait to be written then, and one
-    // call may be at work; how many depends on how fast the machine is.
+    // Writing the first answer reveals that the client is gone. Some answers may wait then, and one
+    // call may be running; the number depends on the speed of the machine.
     assert!(log(&place).len() < 20, "{}", log(&place).len());
 }
 
@@ -786,7 +786,7 @@ fn a_byte_order_mark_before_a_message_is_skipped() {
 
 #[test]
 fn a_server_records_in_the_named_folder_if_no_state_can_be_kept() {
-    // In `/proc` no folder can be made, and the error is that there is none.
+    // No folder can be made in `/proc`, and the error is that it does not exist.
     let place = place();
     let mut messages = opener(STATELESS);
     let params = json!({"name": "context_read", "arguments": {"id": "nodes/fees"}});
@@ -821,7 +821,7 @@ fn a_server_that_cannot_record_says_so_when_it_starts() {
     let last: Value = serde_json::from_str(output.stdout.lines().last().unwrap()).unwrap();
     let text = last["result"]["content"][0]["text"].as_str().unwrap();
     assert!(text.starts_with("error[io]") && text.contains("CTX_AUDIT_DIR"), "{text}");
-    // With the folder that it asks for it answers, and all of one process is one log.
+    // With the folder that it asks for, the server answers, and one process writes one log.
     let log = place.home().join("log");
     let output = run().var("CTX_AUDIT_DIR", log.to_str().unwrap()).run().ok();
     assert_eq!(output.stderr, "");
@@ -834,7 +834,7 @@ fn a_server_that_cannot_record_says_so_when_it_starts() {
     assert_eq!(logs.count(), 1);
 }
 
-/// A vault of which Eve has a role for one folder only.
+/// Returns a vault in which Eve has a role for one folder only.
 fn of_a_folder(context: bool) -> Place {
     let place = Place::vault();
     place.write("nodes/open/a.md", "# A\n");

@@ -1,11 +1,11 @@
-//! The budget of an answer: the whole of it keeps within, and what is left out is counted (MCP-5).
+//! The budget of an answer: it covers the whole answer, and omitted entries are counted (MCP-5).
 
 use serde_json::{Value, json};
 
 use crate::harness::Place;
 use crate::mcp_writing::{called, code};
 
-/// A vault in which a tag has many documents.
+/// Returns a vault in which many documents have one tag.
 fn many(documents: usize) -> Place {
     let text =
         |n: usize| format!("---\ntags: ['#big', '#t{n}']\n---\n# Part {n}\n\nWords of part {n}.\n");
@@ -17,7 +17,7 @@ fn many(documents: usize) -> Place {
     place
 }
 
-/// The tokens of the larger form of a result.
+/// Returns the tokens of the larger form of a result.
 fn tokens(result: &Value) -> usize {
     let text = result["content"][0]["text"].as_str().unwrap().len();
     text.max(result["structuredContent"].to_string().len()).div_ceil(4)
@@ -54,15 +54,15 @@ fn a_resolved_answer_keeps_its_budget_and_counts_what_is_left_out() {
         }
         assert!(before > 40, "{bodies}: {before}");
     }
-    // A broad selector is cut, and not refused.
+    // A broad selector is cut, not refused.
     let listed =
         called(&place, "", "context_resolve", json!({"selector": "#big", "bodies": false}));
     let report = &listed["result"]["structuredContent"];
     assert_eq!(entries(report, "documents") + report["omitted"].as_u64().unwrap(), 200);
-    // The tokenizer that is named counts the whole answer, too.
+    // The named tokenizer counts the whole answer, too.
     let asked = json!({"selector": "#big", "tokenizer": "o200k_base"});
     kept(&place, "context_resolve", &asked, 2_000);
-    // What cannot be kept is refused with what it takes.
+    // A budget that is too small is refused with the number that is needed.
     let refused = called(&place, "", "context_resolve", json!({"selector": "#big", "budget": 10}));
     assert_eq!(code(&refused["result"]), "answer-too-large");
 }

@@ -1,4 +1,4 @@
-//! `ctx mcp config`: what is pasted starts the server.
+//! `ctx mcp config`: its output starts the server.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
@@ -90,7 +90,7 @@ fn the_entry_names_the_principal_of_the_option_the_environment_or_git() {
     place.typed("mcp config cursor").var("CTX_PRINCIPAL", "a:b").run().exits(2);
 }
 
-/// The file of a client in the home of a place, with what it has.
+/// Writes the file of a client in the home of a place, and returns its path.
 fn file(place: &Place, path: &str, text: &str) -> std::path::PathBuf {
     let path = place.home().join(path);
     fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -281,7 +281,7 @@ fn mcp_config_keeps_the_rest_of_a_configuration() {
         "{written}"
     );
     assert_eq!(path.metadata().unwrap().permissions().mode() & 0o777, 0o640);
-    // Another profile, and what the user added to the entry.
+    // The entry has another profile, and additions of the user.
     fs::write(
         &path,
         written.replace("\"command\": \"ctx\"", "\"env\": {\"K\": \"v\"}, \"command\": \"ctx\""),
@@ -319,7 +319,7 @@ fn a_link_is_left_as_it_is() {
     symlink(&other, place.home().join(".cursor/mcp.json")).unwrap();
     let refused = place.ctx("mcp config cursor --write").exits(1);
     assert!(refused.stderr.contains("symbolic link"), "{}", refused.whole());
-    // A project whose folder leads out of it, as another author may have made it.
+    // The folder of a project leads out of it, as another author may have made it.
     symlink(place.home().join("dotfiles"), place.path(".vscode")).unwrap();
     let refused = place.ctx("mcp config vscode --write --project .").exits(1);
     assert!(refused.stderr.contains("not in the project"), "{}", refused.whole());

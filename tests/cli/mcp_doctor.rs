@@ -1,4 +1,4 @@
-//! `ctx mcp doctor`: what a client would find.
+//! `ctx mcp doctor`: tests the server as a client would start it.
 
 use std::fs;
 use std::io::{BufRead as _, BufReader};
@@ -12,7 +12,7 @@ fn vault() -> Place {
     Place::published(&[("nodes/a", "# A\n")])
 }
 
-/// The outcome of each check, by its name.
+/// Returns the name, outcome and message of each check.
 fn checks(report: &Value) -> Vec<(String, String, String)> {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let all = report["checks"].as_array().unwrap().iter();
@@ -33,7 +33,7 @@ fn has_problem(place: &Place, line: &str, check: &str, why: &str) {
     assert!(found.0 == check && found.2.contains(why), "{found:?}");
 }
 
-/// The program, as a client has to name it.
+/// Returns the program, as a client has to name it.
 fn program() -> &'static str {
     env!("CARGO_BIN_EXE_ctx")
 }
@@ -75,7 +75,7 @@ fn the_entry_that_was_written_works() {
     }
 }
 
-/// The hint of a check.
+/// Returns the hint of a check.
 fn hint(report: &Value, check: &str) -> String {
     let mut all = report["checks"].as_array().unwrap().iter();
     let found = all.find(|one| one["check"] == check && !one["hint"].is_null());
@@ -148,7 +148,7 @@ fn mcp_doctor_reports_faults_of_an_entry() {
     write(r#"{"a": {"url": "http://127.0.0.1:1/mcp"}}"#);
     has_problem(&place, "cursor --name a", "config", "starts no program");
     has_problem(&place, "cursor --name b", "config", "no server `b`");
-    // Other programs: one that answers nothing, one that answers something else, and one that hangs.
+    // Other programs: one does not answer, one answers something else, and one hangs.
     for (words, check, why) in [
         ("true", "protocol", "there is no answer"),
         ("echo hello", "connect", "not that of a server"),

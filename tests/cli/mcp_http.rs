@@ -1,4 +1,5 @@
-//! `ctx mcp --http`: tools over HTTP, tokens, and what hostile clients try (`spec/mcp.md`, section 5).
+//! `ctx mcp --http`: tools over HTTP, tokens, and attacks of hostile clients (`spec/mcp.md`,
+//! section 5).
 
 use std::fs;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
@@ -14,13 +15,13 @@ use serde_json::{Value, json};
 use crate::harness::{Place, Run};
 use crate::mcp::{REVISIONS, STATELESS, answers, calls, keep_from_bo, log, opener, place, request};
 
-/// A server at work.
+/// A running server.
 struct Server {
     child: Child,
     address: SocketAddr,
 }
 
-/// What it answers.
+/// A reply of the server.
 #[derive(Debug)]
 struct Reply {
     status: u16,
@@ -29,14 +30,14 @@ struct Reply {
 }
 
 impl Server {
-    /// A server at a free port.
+    /// Starts a server at a free port.
     fn start(place: &Place, options: &str) -> Self {
         Self::run(
             &place.typed(&format!("mcp --http 127.0.0.1:0 {options}")).without("CTX_PRINCIPAL"),
         )
     }
 
-    /// The same behind words of a shell.
+    /// Starts a server after a prefix for the shell.
     fn start_behind(run: &Run<'_>, shell: &str) -> Self {
         let command = run.command();
         let mut behind = Command::new("sh");
@@ -72,7 +73,7 @@ impl Server {
         stream
     }
 
-    /// The reply to bytes.
+    /// Sends bytes and returns the reply.
     fn raw(&self, bytes: &[u8]) -> Reply {
         let mut stream = self.connect();
         // A server that refuses may not read all of them.
@@ -88,7 +89,7 @@ impl Server {
         self.ask("GET", path, &[], "")
     }
 
-    /// The reply to a message of 2026-07-28.
+    /// Sends a message of 2026-07-28 and returns the reply.
     fn post(&self, headers: &[(&str, &str)], message: &Value) -> Reply {
         let method = message["method"].as_str().unwrap();
         let mut all = vec![("Mcp-Protocol-Version", STATELESS), ("Mcp-Method", method)];
@@ -97,7 +98,7 @@ impl Server {
         self.ask("POST", "/mcp", &all, &message.to_string())
     }
 
-    /// The reply to a call with a token.
+    /// Calls a tool with a token and returns the reply.
     fn call(&self, token: &str, tool: &str, arguments: &Value) -> Reply {
         let params = json!({"name": tool, "arguments": arguments});
         let bearer = format!("Bearer {token}");
@@ -170,7 +171,7 @@ impl Reply {
         lines.find(|(found, _)| found.eq_ignore_ascii_case(name)).map(|(_, value)| value)
     }
 
-    /// The message, alone or in a stream of events.
+    /// Returns the message, sent alone or in a stream of events.
     fn json(&self) -> Value {
         let events = self.body.lines().filter_map(|line| line.strip_prefix("data:"));
         let text = match self.header("content-type") {
@@ -181,7 +182,7 @@ impl Reply {
     }
 }
 
-/// A token of a principal, in a file beside the vault.
+/// Makes a token of a principal, in a file next to the vault.
 fn token(place: &Place, principal: &str, options: &str) -> String {
     let line = format!("mcp token add {principal} --tokens {} {options}", tokens(place));
     place.ctx(&line).ok().stdout.trim().to_owned()
@@ -267,7 +268,7 @@ fn a_request_without_a_valid_token_is_refused() {
     assert_eq!(server.get("/mcp").status, 401);
     assert_eq!(server.get("/metrics").status, 401);
     assert_eq!(server.get("/healthz").status, 200);
-    // No configuration of a login is offered, because there is none.
+    // The server describes no login, because there is none.
     assert_eq!(server.get("/.well-known/oauth-protected-resource").status, 404);
     assert_eq!(log(&place).len(), 1);
 }
@@ -461,7 +462,7 @@ fn hostile_bytes_end_no_server() {
         let reply = post(body);
         assert_eq!((reply.status, reply.json()["error"]["code"].as_i64()), (400, Some(code)));
     }
-    // Every prefix of a message, and a message with a byte of another kind at any place.
+    // Every prefix of a message, and a message with a replaced byte at any place.
     for n in (0..call.len()).step_by(7) {
         let changed = format!("{}\u{7f}{}", &call[..n], &call[n + 1..]);
         for body in [&call[..n], &changed] {
@@ -507,7 +508,7 @@ fn hostile_bytes_end_no_server() {
     let message = "`budget` is 1000000000000.0, but over HTTP an answer has at most 250000 tokens";
     assert_eq!((&report["code"], &report["message"]), (&json!("usage"), &json!(message)));
     assert_eq!(report["hints"], json!(["pass a `budget` of at most 250000"]));
-    // The types of the protocol would leave out a cursor that is no text.
+    // The types of the protocol would ignore a cursor that is not a string.
     for method in ["resources/list", "tools/list"] {
         let reply = server.post(&[], &request(STATELESS, 7, method, json!({"cursor": 5})));
         let answer = reply.json();
@@ -551,7 +552,7 @@ fn a_thousand_calls_at_the_same_time_are_answered() {
         threads.into_iter().map(|thread| thread.join().unwrap()).collect::<Vec<u16>>()
     });
     let answered = done.iter().filter(|status| **status == 200).count();
-    // More than 256 at once of one client are told to wait.
+    // Above 256 requests at once, a client is told to wait.
     assert!(done.iter().all(|status| [200, 429].contains(status)), "{done:?}");
     assert!(answered >= 256, "{answered}");
     assert_eq!(log(&place).len(), answered);
@@ -566,7 +567,7 @@ fn a_thousand_calls_at_the_same_time_are_answered() {
 #[test]
 fn clients_that_send_nothing_keep_no_other_client_out() {
     let place = place();
-    // Also where the process may have few files.
+    // The limits hold even if the process may open few files.
     let line = format!("mcp --http 127.0.0.1:0 --vault {}", place.root().display());
     let run = place.typed(&line);
     let server = Server::start_behind(&run, "ulimit -n 300");

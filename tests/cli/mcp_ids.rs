@@ -1,5 +1,5 @@
-//! Ids over MCP are ids, never paths: whatever is written in the place of one, a document that the
-//! principal may not know of answers like one that there is not, byte for byte (`spec/mcp.md`, MCP-36).
+//! Ids over MCP are ids, never paths: however an id is written, a document that the principal may
+//! not know of answers like a missing one, byte for byte (`spec/mcp.md`, MCP-36).
 
 use std::collections::BTreeMap;
 use std::process::Command;
@@ -90,7 +90,7 @@ const NO_NAMES: [&str; 26] = [
     "entry",
 ];
 
-/// Ways to write an id that are not one: paths to the same file, folders, and others.
+/// Invalid ways to write an id: paths to the same file, folders, and others.
 const PATHS: [&str; 12] = [
     "ID.md",
     "./ID",
@@ -106,7 +106,7 @@ const PATHS: [&str; 12] = [
     "nodes//ID",
 ];
 
-/// Ways to write an id, a section or a checkpoint of it, and what looks like that.
+/// Ways to write an id, its sections and checkpoints, and lookalikes.
 const IDS: [&str; 18] = [
     "ID",
     "ID@1",
@@ -133,8 +133,8 @@ const STEWARDS: &str = "version: 1\nvault:\n  - {principal: ana@x.com, role: rev
     role: reviewer}\n    - {principal: eve@x.com, role: editor}\n  nodes/hid/: &kim\n    - {principal: kim@x.com, role: \
     reviewer}\n    - {principal: sue@x.com, role: editor}\n  sources/hid/: &x\n    - {principal: kim@x.com, role: reviewer}\n    - {principal: sue@x.com, role: editor}\ntags:\n  open: [{principal: tim@x.com, role: editor}]\n  secret: [{principal: kim@x.com, role: reviewer}, {principal: sue@x.com, role: editor}]\n";
 
-/// A vault in which everything below `nodes/hid/` and with `#secret` is Kim's and Sue's: published,
-/// retired, submitted, drafted, or a file only.
+/// Returns a vault in which everything below `nodes/hid/` and with `#secret` is Kim's and Sue's:
+/// published, retired, submitted, drafted, or only a file.
 fn place() -> Place {
     let place = Place::vault();
     place.edit(
@@ -175,7 +175,7 @@ fn place() -> Place {
     place
 }
 
-/// What is hidden, and what there is not, with the way that is left of the name.
+/// Pairs of a hidden name and a missing one, without the part that the form adds.
 const PAIRS: [(&str, &str); 13] = [
     ("nodes/hid/pay", "nodes/hid/non"),
     ("nodes/hid/old", "nodes/hid/non"),
@@ -192,11 +192,11 @@ const PAIRS: [(&str, &str); 13] = [
     ("packs/sec.yml", "packs/non.yml"),
 ];
 
-/// Who may read none of it: a reviewer of the vault, a reviewer and an editor of a folder, an editor of a
-/// tag, and nobody.
+/// Principals who may read none of it: a reviewer of the vault, a reviewer and an editor of a
+/// folder, an editor of a tag, and one without a role.
 const READERS: [&str; 5] = ["ana", "zed", "eve", "tim", "nobody"];
 
-/// The answers of a server to these calls.
+/// Returns the answers of a server to these calls.
 fn answers(place: &Place, who: &str, calls: &[(String, Value)]) -> BTreeMap<u64, Value> {
     let mut messages = opener(STATELESS);
     for (n, (tool, arguments)) in calls.iter().enumerate() {
@@ -213,7 +213,7 @@ fn answers(place: &Place, who: &str, calls: &[(String, Value)]) -> BTreeMap<u64,
     answers.map(|mut answer| (answer["id"].as_u64().unwrap(), answer["result"].take())).collect()
 }
 
-/// The calls with one way to write each name.
+/// Returns the calls with one way to write each name.
 fn calls(place: &Place, form: &str, id: &str) -> Vec<(String, Value)> {
     let root = place.root().display().to_string();
     let name = form.replace("ROOT", &root).replace("ID", id);
@@ -233,7 +233,8 @@ fn calls(place: &Place, form: &str, id: &str) -> Vec<(String, Value)> {
     CALLS.iter().map(|(tool, template)| ((*tool).to_owned(), arguments(template))).collect()
 }
 
-/// An answer in which a name is `ID`, however it is escaped, without the random name of a question.
+/// Returns an answer in which `ID` replaces a name, however it is escaped, without the random id of
+/// a question.
 fn without(answer: &Value, id: &str) -> String {
     let mut answer = answer.clone();
     answer.as_object_mut().unwrap().remove("requestState");
@@ -268,14 +269,14 @@ fn every_argument_that_names_something_is_tried() {
     assert!(seen > 25, "{seen}");
 }
 
-/// Whether somebody may create the absent document of a pair: a reviewer of the vault, or an editor by a
-/// tag (REV-25). From then on it is there.
+/// Returns true if this principal may create the missing document of a pair, as a reviewer of the
+/// vault or an editor by a tag (REV-25). Then the document exists.
 fn may_create(who: &str, hidden: &str) -> bool {
     ["ana", "tim"].contains(&who) && !hidden.starts_with("nodes/hid")
 }
 
-/// The answers that tell what is hidden from what there is not: of each `step`-th call, each by the next
-/// reader, or by every one if `step` is 1.
+/// Returns the answers that distinguish hidden from missing names: of each `step`-th call, each by
+/// the next reader, or by every one if `step` is 1.
 fn told(step: usize) -> Vec<String> {
     let place = place();
     let forms: Vec<&str> = IDS.into_iter().chain(PATHS).collect();
@@ -319,7 +320,7 @@ fn a_hidden_document_answers_like_none_to_every_reader() {
 #[test]
 fn a_path_is_not_an_id() {
     let place = place();
-    // The first one may be read.
+    // The first id may be read.
     let ids = [("nodes/open/a", "zed"), ("nodes/hid/pay", "zed"), ("nodes/hid/non", "zed")];
     for (at, (id, who)) in ids.into_iter().enumerate() {
         // In a brief run the ids share the paths.
@@ -345,7 +346,7 @@ fn a_path_is_not_an_id() {
     }
 }
 
-/// Counts what is looked at in a vault, by its path.
+/// Counts the accesses to each path of a vault.
 #[derive(Debug, Default)]
 pub(crate) struct Looks(pub(crate) Mutex<BTreeMap<String, usize>>);
 
@@ -359,8 +360,8 @@ impl Overseer for Looks {
     }
 }
 
-/// What a call costs: the files that are looked at, each with how often, and how many digests are
-/// computed, of how many bytes.
+/// The cost of a call: how often each file is accessed, how many digests are computed, and of how
+/// many bytes.
 #[derive(Debug)]
 struct Cost {
     looks: BTreeMap<String, usize>,
@@ -368,7 +369,7 @@ struct Cost {
 }
 
 impl Cost {
-    /// That of a call about an id. No other thread of this process may compute digests.
+    /// Returns the cost of a call about an id. No other thread of this process may compute digests.
     fn of(place: &Place, who: &str, call: &(String, Value), id: &str) -> Self {
         let looks = Arc::new(Looks::default());
         let mut messages = opener(STATELESS);
@@ -384,13 +385,14 @@ impl Cost {
         Self { looks: looks.collect(), digests: [0, 1].map(|n| after[n] - before[n]) }
     }
 
-    /// Whether two calls cost the same. Numbers in the lines of logs have different lengths.
+    /// Returns true if two calls cost the same. Numbers in the lines of logs have
+    /// different lengths.
     fn is_as(&self, other: &Self) -> bool {
         let bytes = self.digests[1].abs_diff(other.digests[1]);
         self.looks == other.looks && self.digests[0] == other.digests[0] && bytes < 32
     }
 
-    /// What differs from another one.
+    /// Describes the difference from another cost.
     fn differs(&self, other: &Self) -> String {
         let more = self.looks.iter().filter(|(path, n)| other.looks.get(*path) != Some(n));
         let less = other.looks.iter().filter(|(path, n)| self.looks.get(*path) != Some(n));
@@ -399,8 +401,8 @@ impl Cost {
     }
 }
 
-/// The calls that cost something else for what is hidden than for what there is not: of each `step`-th
-/// call, each by the next reader, or by every one if `step` is 1.
+/// Returns the calls whose cost differs between hidden and missing names: of each `step`-th call,
+/// each by the next reader, or by every one if `step` is 1.
 fn costs_that_differ(step: usize) -> Vec<String> {
     let place = place();
     let mut told = Vec::new();
@@ -427,7 +429,7 @@ fn costs_that_differ(step: usize) -> Vec<String> {
     told
 }
 
-/// Whether digests are counted.
+/// Returns true if digests are counted.
 fn is_counted() -> bool {
     let before = computed();
     let _ = Digest::of(b"x");
@@ -435,7 +437,7 @@ fn is_counted() -> bool {
 }
 
 /// Runs one of these tests in a process of its own, where no other test computes digests; returns
-/// whether this is that process.
+/// true in that process.
 fn is_alone(name: &str) -> bool {
     const ALONE: &str = "CTX_TEST_ALONE";
     if std::env::var_os(ALONE).is_some() {

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use crate::harness::Place;
 use crate::mcp::{REVISIONS, STATELESS, opener, request};
 
-/// More than two looks at the log.
+/// Longer than two checks of the log.
 const QUIET: Duration = Duration::from_millis(2_600);
 const PATIENCE: Duration = Duration::from_secs(30);
 
@@ -45,7 +45,7 @@ impl Server {
         self.from.recv_timeout(PATIENCE).unwrap()
     }
 
-    /// The answer to a request.
+    /// Returns the answer to a request.
     #[track_caller]
     fn answer(&self, id: u64) -> Value {
         loop {
@@ -56,7 +56,7 @@ impl Server {
         }
     }
 
-    /// The next notification.
+    /// Returns the next notification.
     #[track_caller]
     fn notice(&self) -> Value {
         loop {
@@ -67,7 +67,7 @@ impl Server {
         }
     }
 
-    /// The notifications that come before it is quiet.
+    /// Returns the notifications that arrive before a quiet time.
     fn told(&self) -> Vec<Value> {
         let mut told = Vec::new();
         let mut patience = PATIENCE;
@@ -85,7 +85,7 @@ impl Server {
         }
     }
 
-    /// Ends the input; the server ends by itself.
+    /// Ends the input, after which the server ends by itself.
     fn ends(mut self) {
         drop(self.to.take());
         assert!(self.child.wait().unwrap().success());
@@ -113,13 +113,13 @@ fn methods(told: &[Value]) -> Vec<&str> {
     methods
 }
 
-/// A server of the older lifecycle, once it has answered everything.
+/// Starts a server of the older lifecycle, and waits until it answered everything.
 fn older(place: &Place, command: &str, uris: &[&str]) -> Server {
     let mut messages = opener("2025-11-25");
     for (uri, id) in uris.iter().zip(1..) {
         messages.push(request("2025-11-25", id, "resources/subscribe", json!({"uri": uri})));
     }
-    // Calls are answered one after the other: what is published now was looked at before.
+    // Calls are answered one after the other, so the log was read before the next publication.
     messages.push(request("2025-11-25", 99, "resources/list", json!({})));
     let server = Server::start(place, command, &messages);
     let answer = server.answer(0);
@@ -147,7 +147,7 @@ fn an_older_client_is_told_of_each_checkpoint_and_of_what_it_subscribed_to() {
     let end = request("2025-11-25", 7, "resources/unsubscribe", json!({"uri": uris[0]}));
     server.send(&end);
     assert_eq!(server.answer(7)["result"], json!({}));
-    // A draft is no checkpoint.
+    // A draft makes no checkpoint.
     place.write("nodes/a.md", place.read("nodes/a.md") + "Draft.\n");
     server.is_quiet();
     place.ctx("publish nodes/a").ok();
@@ -182,7 +182,7 @@ fn a_client_that_listens_is_told_what_it_asked_for_and_ends_with_its_input() {
         filters.collect::<Vec<_>>(),
         [json!({"resourceSubscriptions": uris[..2]}), json!({"resourcesListChanged": true})]
     );
-    // What is published now was looked at before this is answered.
+    // The log is read before this request is answered.
     server.send(&request(STATELESS, 9, "resources/list", json!({})));
     server.answer(9);
     changed(&place, "nodes/b");
@@ -334,7 +334,7 @@ fn a_reviewer_is_told_that_the_tools_of_a_governed_vault_are_listed() {
     [reader, reviewer, listener].into_iter().for_each(Server::ends);
 }
 
-/// A call of a verification, whose progress is asked for.
+/// Returns a call of a verification that asks for progress.
 fn verifying(revision: &str, id: u64) -> Value {
     let params = json!({"name": "context_verify", "arguments": {},
                         "_meta": {"progressToken": format!("t-{id}")}});

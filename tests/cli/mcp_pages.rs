@@ -1,5 +1,5 @@
-//! Pages of answers: all of them together are the whole answer, and a cursor that no page gave, or
-//! whose list is another one now, gives none (MCP-34).
+//! Pages of answers: together they are the whole answer, and a cursor of no page or of a changed
+//! list is refused (MCP-34).
 
 use serde_json::{Value, json};
 
@@ -8,12 +8,12 @@ use crate::mcp::{STATELESS, opener, place, request};
 use crate::mcp_writing::code;
 use crate::properties::{Draw, history_in};
 
-/// The result of a call.
+/// Returns the result of a call.
 fn called(place: &Place, options: &str, tool: &str, arguments: Value) -> Value {
     crate::mcp_writing::called(place, options, tool, arguments)["result"].take()
 }
 
-/// The report of a call that succeeds.
+/// Returns the report of a call, which must succeed.
 #[track_caller]
 fn report(place: &Place, options: &str, tool: &str, arguments: &Value) -> Value {
     let result = called(place, options, tool, arguments.clone());
@@ -21,8 +21,8 @@ fn report(place: &Place, options: &str, tool: &str, arguments: &Value) -> Value 
     result["structuredContent"].clone()
 }
 
-/// All entries of all pages of so many entries, each page after the one before. `omitted` is how many
-/// are left, where it is said.
+/// Returns all entries of all pages with `limit` entries each. `omitted`, if present, must be the
+/// number of the remaining ones.
 #[track_caller]
 fn paged(
     (place, options): (&Place, &str),
@@ -54,7 +54,7 @@ fn paged(
         }
         arguments["cursor"] = cursor;
         arguments.as_object_mut().unwrap().remove("at");
-        assert!(all.len() < 1000, "{tool} {arguments} has no end");
+        assert!(all.len() < 1000, "{tool} {arguments} never ends");
     }
 }
 
@@ -130,7 +130,8 @@ fn later_pages_are_those_of_the_first_one_though_the_vault_goes_on() {
     ");
 }
 
-/// A program that finds what is not published before what is, as many as it is asked for.
+/// A program that returns unpublished documents before published ones, up to the limit of
+/// the request.
 const FINDS: &str = r#"#!/bin/sh
 read -r line
 limit=$(printf %s "$line" | sed 's/.*"limit":\([0-9]*\).*/\1/')
@@ -215,7 +216,7 @@ fn pages_refuse_cursors_that_no_page_returned() {
     }
 }
 
-/// Lists of several pages, each with arguments of another list.
+/// Returns lists of several pages, each with arguments of another list.
 fn lists() -> [(&'static str, Value, Value); 6] {
     let returns = json!({"id": "nodes/returns"});
     [
@@ -236,7 +237,7 @@ fn lists() -> [(&'static str, Value, Value); 6] {
     ]
 }
 
-/// A vault in which each of these lists has several pages.
+/// Returns a vault in which each of these lists has several pages.
 fn with_pages() -> Place {
     let place = place();
     place.write("nodes/z.md", "# Z\n\nSee [returns](returns.md).\n");
@@ -270,7 +271,7 @@ fn a_cursor_of_another_list_is_none() {
         }
         let result = called(&place, "", tool, with(other, &cursors[n], 1));
         assert_eq!(code(&result), "usage", "{tool} {other}");
-        // How large a page may be, and what is shown of a hit, are about no other list.
+        // The size of a page and the parts shown of a hit do not make another list.
         let mut same = with(arguments, &cursors[n], 7);
         same["budget"] = 100_000.into();
         match *tool {
@@ -313,7 +314,7 @@ fn a_cursor_of_a_place_that_the_list_does_not_have_is_none() {
     }
 }
 
-/// The stewards of a vault in which Eve reads these folders, and Bo and Kim everything.
+/// Returns the stewards of a vault in which Eve reads these folders, and Bo and Kim everything.
 fn stewards(folders: &[&str]) -> String {
     let bo = "{principal: bo@x.com, role: reviewer}";
     let of =
@@ -323,7 +324,7 @@ fn stewards(folders: &[&str]) -> String {
     if folders.is_empty() { vault } else { format!("{vault}folders:\n{folders}") }
 }
 
-/// A vault that only stewards read, with documents and packs of three folders.
+/// Returns a vault that only stewards read, with documents and packs of three folders.
 fn limited(folders: &[&str]) -> Place {
     let place = Place::vault();
     for (folder, n) in ["a", "b", "c"].iter().flat_map(|folder| (0..60).map(move |n| (folder, n))) {
@@ -339,7 +340,7 @@ fn limited(folders: &[&str]) -> Place {
     place
 }
 
-/// Eve reads these folders from now on.
+/// Lets Eve read these folders from now on.
 fn reads(place: &Place, folders: &[&str]) {
     place.write("stewards.yaml", stewards(folders));
     place.ctx("submit stewards.yaml --as bo@x.com").ok();
@@ -348,7 +349,7 @@ fn reads(place: &Place, folders: &[&str]) {
 
 const EVE: &str = "--as eve@x.com";
 
-/// The answer to a request of Eve.
+/// Returns the answer to a request of Eve.
 fn listed(place: &Place, method: &str, params: Value) -> Value {
     let mut messages = opener(STATELESS);
     messages.push(request(STATELESS, 1, method, params));
@@ -371,7 +372,7 @@ fn no_page_loses_what_was_readable_when_rights_change_between_pages() {
             (tool, arguments)
         });
         let more = listed(&place, "resources/list", json!({}))["result"]["nextCursor"].take();
-        // What changes for others, and what is published later, changes no page.
+        // Changes for other principals, and later publications, change no page.
         place.edit("nodes/c/00.md", "[x]", "[z]");
         place.ctx("submit nodes/c/00 --as bo@x.com").ok();
         place.ctx("approve nodes/c/00 --as kim@x.com").ok();
@@ -404,7 +405,7 @@ fn no_page_loses_what_was_readable_when_rights_change_between_pages() {
     }
 }
 
-/// A governed vault with submissions of Ana that await Bo.
+/// Returns a governed vault with submissions of Ana that await Bo.
 fn submitted(count: usize) -> Place {
     let place = Place::vault();
     place.write(
@@ -436,7 +437,7 @@ fn review_pages_end_if_the_queue_changes() {
     assert_eq!((&first["omitted"], &first["others"]), (&json!(3), &json!(0)));
     let cursor = first["next_cursor"].as_str().unwrap();
     let next = json!({"limit": 2, "cursor": cursor});
-    // To others it is another list.
+    // Other principals have another list.
     let of_ana =
         called(&place, "--profile reviewer --as ana@x.com", "context_review", next.clone());
     assert_eq!(code(&of_ana), "changed");

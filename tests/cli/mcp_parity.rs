@@ -1,5 +1,5 @@
-//! A tool and its command give one report, on random vaults with drafts, unpublished edits and staged
-//! results of others; and none of those is in it.
+//! A tool and its command return one report, on random vaults with drafts, unpublished edits and
+//! staged results of others, and no report contains any of those.
 
 use serde_json::{Value, json};
 
@@ -9,14 +9,14 @@ use crate::properties::{Draw, SELECTORS, history_in};
 use crate::stage::{ANA, BO, shop, stage};
 
 const VAULTS: u64 = 3;
-/// When it is asked: after all that is in the vault.
+/// Time of the calls, after everything in the vault.
 const NOW: &str = "2026-11-21T12:00:00.000Z";
-/// The session that asks.
+/// Session of the calls.
 const SESSION: &str = "s-asks";
-/// Words that no answer may have.
+/// Words that no answer may contain.
 const HIDDEN: [&str; 4] = ["Not published.", "drafted-words", "staged-by-bo", "staged-elsewhere"];
 
-/// A vault with a history, and beside it what is not for the one who asks.
+/// Returns a vault with a history, and records that the caller may not see.
 fn vault(seed: u64) -> Place {
     let (place, _) = history_in(shop(Place::vault()), seed);
     place.write(
@@ -29,7 +29,7 @@ fn vault(seed: u64) -> Place {
     place
 }
 
-/// Calls, each with the command that asks the same.
+/// Returns calls, each with the equivalent command.
 fn calls(place: &Place, draw: &mut Draw) -> Vec<(&'static str, Value, Vec<String>)> {
     let listed = place.ctx("list --json").ok().json("ctx.list");
     let ids = listed["documents"].as_array().unwrap().iter();
@@ -101,7 +101,7 @@ fn calls(place: &Place, draw: &mut Draw) -> Vec<(&'static str, Value, Vec<String
         all.push(("context_history", json!({"id": id}), words(&["history", id])));
         all.push(("context_blame", json!({"id": id}), words(&["blame", id])));
         all.push(("context_check", json!({"uris": [uri]}), words(&["check", &uri])));
-        // To the tool what was never published is not there.
+        // Unpublished documents do not exist for the tool.
         if !["nodes/x/hidden", "nodes/x/draft"].contains(&id.as_str()) {
             all.push(("context_verify", json!({"ids": [id]}), words(&["verify", id])));
         }
@@ -124,7 +124,7 @@ fn tools_and_commands_agree_on_random_vaults_and_show_nothing_that_is_not_publis
         let mut served = 0;
         for ((tool, arguments, line), id) in calls.iter().zip(1..) {
             let mut result = answers[&id]["result"].clone();
-            // A command has no pages.
+            // A command does not page.
             if let Some(report) = result["structuredContent"].as_object_mut() {
                 report.remove("next_cursor");
             }

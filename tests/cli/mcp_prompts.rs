@@ -11,7 +11,7 @@ const DOCUMENT: &str = "contextnest://{+id}";
 const SECTION: &str = "contextnest://{+id}#{anchor}";
 const PINNED: &str = "contextnest://{+id}@{checkpoint}";
 
-/// The parameters that complete an argument.
+/// Returns the parameters that complete an argument.
 fn completing(of: Value, name: &str, value: &str, others: Value) -> Value {
     let mut params = json!({"argument": {"name": name, "value": value}});
     params["ref"] = of;
@@ -30,7 +30,7 @@ fn prompt(name: &str) -> Value {
     json!({"type": "ref/prompt", "name": name})
 }
 
-/// What an argument is completed to, and how many values there are.
+/// Returns the completions of an argument, and the number of values.
 #[track_caller]
 fn completed(place: &Place, command: &str, params: Value) -> (Vec<String>, u64) {
     let answer = asked(place, command, &[("completion/complete", params)]).remove(0);
@@ -48,7 +48,7 @@ fn get(place: &Place, command: &str, name: &str, arguments: Value) -> Value {
     asked(place, command, &[("prompts/get", params)]).remove(0)
 }
 
-/// The names of the prompts of a server.
+/// Returns the names of the prompts of a server.
 fn names(place: &Place, command: &str) -> Vec<String> {
     let answer = asked(place, command, &[("prompts/list", json!({}))]).remove(0);
     let prompts = answer["result"]["prompts"].as_array().unwrap_or_else(|| panic!("{answer}"));
@@ -295,7 +295,7 @@ fn nothing_is_completed_to_what_a_principal_may_not_know_of() {
     assert_eq!(of_kim[1], ["pay", "raise"]);
     assert_eq!(of_kim[2], ["1"]);
     assert_eq!(of_kim[3], ["#open", "#pay"]);
-    // A submission is completed for who decides.
+    // A submission is completed for those who decide.
     place.write("nodes/open.md", "---\ntags: ['#open']\n---\n# Opened\n");
     place.ctx("submit nodes/open --as kim@x.com").ok();
     let review = || completing(prompt("review"), "id", "", json!({}));

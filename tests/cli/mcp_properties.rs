@@ -1,5 +1,5 @@
-//! Calls that are drawn from the schemas of the tools: whatever the arguments are, each call gets an
-//! answer that is none of a fault, and the connection goes on.
+//! Calls that are drawn from the schemas of the tools: with any arguments, each call gets an answer
+//! that is not an internal error, and the connection stays open.
 
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use crate::mcp::{STATELESS, answers_of, opener, place, request};
 
-/// Texts that mean something to one argument or another, and some that mean nothing.
+/// Texts that mean something to one argument or another, and some without a meaning.
 const TEXTS: [&str; 28] = [
     "",
     "nodes/returns",
@@ -39,7 +39,7 @@ const TEXTS: [&str; 28] = [
     "\u{1f4a9}e\u{301}",
 ];
 
-/// A value that a schema allows, by and large.
+/// Draws a value that a schema allows, mostly.
 fn allowed(schema: &Value) -> BoxedStrategy<Value> {
     if let Some(values) = schema["enum"].as_array() {
         return proptest::sample::select(values.clone()).boxed();
@@ -75,7 +75,7 @@ fn text() -> BoxedStrategy<Value> {
     .boxed()
 }
 
-/// Anything but what the schema asks for.
+/// Draws a value that a schema may not allow.
 fn strange() -> BoxedStrategy<Value> {
     let deep = (0..100).fold(json!(1), |inner, _| json!([inner]));
     proptest::sample::select(vec![
@@ -92,7 +92,7 @@ fn strange() -> BoxedStrategy<Value> {
     .boxed()
 }
 
-/// Arguments of a tool: most of those that the schema has, a few of them strange, or one too many.
+/// Draws arguments of a tool: most of those in the schema, a few of them strange, or one too many.
 fn arguments(schema: &Value) -> BoxedStrategy<Value> {
     let required: Vec<&str> =
         schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
@@ -126,7 +126,7 @@ fn no_arguments_cause_a_fault_or_end_the_connection() {
             (Just(name), arguments(&tool["inputSchema"]))
         })
         .collect();
-    // Several calls of each tool on one vault, which the first ones change.
+    // Several calls of each tool run on one vault, which the first ones change.
     let calls = proptest::collection::vec(strategy, 3);
     let mut runner =
         TestRunner::new(Config { cases: 8, failure_persistence: None, ..Config::default() });
@@ -144,7 +144,7 @@ fn no_arguments_cause_a_fault_or_end_the_connection() {
         let answers = answers_of(&place(), "mcp --profile reviewer", &messages);
         for message in &messages {
             let answer = &answers[&message["id"].as_u64().unwrap()];
-            // What the arguments are is never an error of the protocol.
+            // Arguments never cause an error of the protocol.
             prop_assert!(answer.get("error").is_none(), "{message}\n{answer}");
             let result = &answer["result"];
             if result["isError"] == true {

@@ -1,4 +1,4 @@
-//! Resources of `ctx mcp`: what is published, by URIs (`spec/mcp.md`, section 9).
+//! Resources of `ctx mcp`: published documents, by URIs (`spec/mcp.md`, section 9).
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ use crate::mcp::{
     REVISIONS, STATELESS, answers, answers_of, compare, keep_from_bo, log, opener, place, request,
 };
 
-/// The answers to requests, in order.
+/// Returns the answers to requests, in order.
 pub(crate) fn asked(place: &Place, command: &str, requests: &[(&str, Value)]) -> Vec<Value> {
     let mut messages = opener(STATELESS);
     for ((method, params), id) in requests.iter().zip(1..) {
@@ -31,7 +31,7 @@ fn text(place: &Place, uri: &str) -> String {
     text.unwrap_or_else(|| panic!("{answer}")).to_owned()
 }
 
-/// The error of a read, as a text.
+/// Returns the error of a read, as a text.
 #[track_caller]
 fn refused(place: &Place, uri: &str) -> String {
     let answer = read(place, uri);
@@ -129,7 +129,7 @@ fn resources_exclude_unpublished_documents_and_hide_drafts() {
         assert_eq!(refused(&place, uri), nothing, "{uri}");
     }
     assert_eq!(log(&place).len(), before);
-    // The published text of a document whose file is a draft.
+    // The published text of a document whose file is a draft is served.
     assert!(text(&place, "contextnest://nodes/fees").contains("fee of 5"));
     assert!(text(&place, "contextnest://nodes/gone@3").contains("Once."));
 }
@@ -191,7 +191,7 @@ fn pages_of_resources_are_one_list_of_one_checkpoint() {
         if cursor.is_null() {
             break;
         }
-        // A later checkpoint is not of this list.
+        // A later checkpoint does not change this list.
         place.write(&format!("nodes/a-{}.md", pages.len()), "New.\n");
         place.ctx(&format!("publish nodes/a-{}", pages.len())).ok();
     }

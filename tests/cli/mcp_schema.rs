@@ -1,5 +1,5 @@
-//! Schemas of what tools answer (`spec/mcp.md`, MCP-32): each recorded answer satisfies the full schema
-//! of its tool, and the one that the server lists.
+//! Schemas of the answers of tools (`spec/mcp.md`, MCP-32): each recorded answer satisfies the full
+//! schema of its tool, and the listed one.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 
 use crate::harness::{Place, repository};
 
-/// Why a value does not satisfy a schema; none where it does. It knows the words that schemas of this
-/// program have, and no others.
+/// Returns why a value does not satisfy a schema; `None` if it does. Supports only the keywords
+/// that schemas of this program use.
 fn wrong(value: &Value, schema: &Value, root: &Value) -> Option<String> {
     let Value::Object(rules) = schema else {
         return (*schema != json!(true)).then(|| format!("{value} is not allowed"));
@@ -77,7 +77,7 @@ fn wrong(value: &Value, schema: &Value, root: &Value) -> Option<String> {
     })
 }
 
-/// The full schemas of answers, by tool.
+/// Returns the full schemas of answers, by tool.
 fn full() -> &'static BTreeMap<String, Value> {
     static FULL: OnceLock<BTreeMap<String, Value>> = OnceLock::new();
     FULL.get_or_init(|| {
@@ -96,7 +96,7 @@ pub(crate) fn check(tool: &str, result: &Value) {
     }
 }
 
-/// The schemas that a server lists, by tool, and each answer with the name of its tool.
+/// Returns the schemas that a server lists, by tool, and each answer with the name of its tool.
 fn recorded(file: &str) -> (BTreeMap<String, Value>, Vec<(String, Value)>) {
     let text = fs::read_to_string(repository().join("fixtures/mcp").join(file)).unwrap();
     let exchanges: Vec<Value> = serde_json::from_str(&text).unwrap();

@@ -1,4 +1,4 @@
-//! Results of sources, and accesses made again, over `ctx mcp` (`spec/mcp.md`, MCP-3, MCP-17, MCP-21).
+//! Results of sources, and replays, over `ctx mcp` (`spec/mcp.md`, MCP-3, MCP-17, MCP-21).
 
 use serde_json::{Value, json};
 
@@ -7,7 +7,7 @@ use crate::mcp::{REVISIONS, STATELESS, log, opener, request};
 use crate::mcp_writing::{Client, called, code, no, yes};
 use crate::stage::shop;
 
-/// A governed vault with a source; Bo and Kim review, Ana and Lee edit, Eve views.
+/// Returns a governed vault with a source; Bo and Kim review, Ana and Lee edit, Eve views.
 fn governed() -> Place {
     let place = shop(Place::vault());
     place.write(
@@ -20,7 +20,7 @@ fn governed() -> Place {
     place
 }
 
-/// The result of one call of a principal in a session.
+/// Returns the result of one call of a principal in a session.
 fn asked(place: &Place, (who, session): (&str, &str), tool: &str, arguments: Value) -> Value {
     let mut messages = opener(STATELESS);
     let mut params = json!({"name": tool, "_meta": {"contextnest/session": session}});
@@ -39,7 +39,7 @@ fn prices(result: &str) -> Value {
            "media_type": "application/json", "cache": "miss", "duration_ms": 12})
 }
 
-/// Records a result; gives the report.
+/// Records a result; returns the report.
 #[track_caller]
 fn recorded(place: &Place, by: (&str, &str), result: &str) -> Value {
     let answer = asked(place, by, "context_source_record", prices(result));
@@ -47,7 +47,7 @@ fn recorded(place: &Place, by: (&str, &str), result: &str) -> Value {
     answer["structuredContent"].clone()
 }
 
-/// The URIs of a list.
+/// Returns the URIs of a list.
 fn listed(place: &Place, by: (&str, &str)) -> Vec<Value> {
     let answer = asked(place, by, "context_stage_list", json!({}));
     assert_eq!(answer["isError"], false, "{answer}");
@@ -73,7 +73,7 @@ fn a_result_is_recorded_and_staged_as_by_the_command() {
     let lines = log(&place);
     let line = lines.iter().find(|line| line["client"] == "tester/1").unwrap();
     assert_eq!((&line["event"], &line["verb"]), (&json!("hydration"), &json!("source record")));
-    // What a source said is for who may read the staged entry.
+    // Only principals who may read the staged entry get the output of the source.
     let words = line["args"]["argv"][1].as_str().unwrap();
     assert!(words.contains(r#""result":{"bytes":8,"hash":"sha256:"#), "{words}");
     let listed = asked(&place, ("ana", "s-1"), "context_stage_list", json!({}));
@@ -163,7 +163,8 @@ fn a_promotion_needs_the_consent_of_a_human() {
         let unchanged = |what: &str| assert!(before == place.tree(), "{revision}: {what}");
         let tool = "context_stage_promote";
 
-        // Who may see no entry of others, or makes no document, is refused before anybody is asked.
+        // A principal who may not see entries of others, or create documents, is refused before a
+        // human is asked.
         let mut client = Client::connect(&place, "eve", revision, true);
         let (question, result) = client.decided(tool, &promote, Some(yes));
         assert_eq!((&question, code(&result)), (&Value::Null, "unknown-staged"), "{result}");
@@ -185,7 +186,7 @@ fn a_promotion_needs_the_consent_of_a_human() {
             assert_eq!(code(&result), "consent-declined", "{result}");
             unchanged("not agreed");
         }
-        // Each refusal by the human is recorded, as that of a client without one is.
+        // Each refusal by the human is recorded, like one by a client without a human.
         let refused = log(&place).into_iter().filter(|line| line["event"] == "refused");
         let codes: Vec<Value> = refused
             .map(|line| {
@@ -245,7 +246,7 @@ fn a_principal_replays_what_they_were_handed_and_nothing_else() {
     assert!(shown.contains("  client     tester/1\n"), "{shown}");
     let named = replay(("ana", "s-9"), json!({"trace": trace}));
     assert_eq!(named["structuredContent"], *report);
-    // To another principal the line is as unknown as one that there is not.
+    // For another principal, the line answers like a missing one.
     let of_other = replay(("lee", "s-1"), json!({"trace": trace}));
     let (writer, _) = trace.split_once('-').unwrap();
     let of_none = replay(("lee", "s-1"), json!({"trace": format!("{writer}-99")}));
@@ -275,7 +276,7 @@ fn the_whole_answer_of_a_tool_is_made_again() {
         messages.push(request(STATELESS, id, "tools/call", params));
     }
     crate::mcp::answers(&place, &messages);
-    // What is published later changes nothing.
+    // A later publication changes nothing.
     place.edit("nodes/returns.md", "60 days", "90 days");
     place.ctx("publish nodes/returns").ok();
     let outputs = |place: &Place| -> String {

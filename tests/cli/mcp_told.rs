@@ -1,5 +1,5 @@
-//! What tools tell of documents that their principal may not know of, and of those that only the tags
-//! of a text open to them (`spec/mcp.md`, MCP-3, MCP-8, MCP-19).
+//! Tools reveal neither documents that their principal may not know of, nor those that only the
+//! tags of a text open to them (`spec/mcp.md`, MCP-3, MCP-8, MCP-19).
 
 use serde_json::{Value, json};
 
@@ -13,7 +13,7 @@ const STEWARDS: &str = "version: 1\nvault:\n  - {principal: ana@x.com, role: rev
     role: reviewer}\n    - {principal: eve@x.com, role: editor}\n    - {principal: kim@x.com, role: \
     reviewer}\n  nodes/hid/x/:\n    - {principal: kim@x.com, role: reviewer}\n";
 
-/// Governs a vault that stewards read by these.
+/// Governs a vault, with these stewards as its readers.
 fn govern(place: &Place, stewards: &str) {
     place.edit(".context/config.yaml", "layout:", "reads: stewards\nlayout:");
     place.ctx("publish --all --as kim@x.com").ok();
@@ -21,7 +21,7 @@ fn govern(place: &Place, stewards: &str) {
     place.ctx("govern on --as kim@x.com").ok();
 }
 
-/// The result of one call.
+/// Returns the result of one call.
 fn call(place: &Place, who: &str, tool: &str, arguments: &Value) -> Value {
     let mut client = Client::connect(place, who, STATELESS, true);
     let answer = client.call(tool, arguments, &json!({}), true);
@@ -30,7 +30,7 @@ fn call(place: &Place, who: &str, tool: &str, arguments: &Value) -> Value {
     answer["result"].clone()
 }
 
-/// The report of a call that succeeds.
+/// Returns the report of a call, which must succeed.
 #[track_caller]
 fn done(place: &Place, who: &str, tool: &str, arguments: &Value) -> Value {
     let result = call(place, who, tool, arguments);
@@ -38,7 +38,7 @@ fn done(place: &Place, who: &str, tool: &str, arguments: &Value) -> Value {
     result["structuredContent"].clone()
 }
 
-/// What is said of one id is said of another, of the same length.
+/// Asserts that two ids of the same length get the same answers.
 #[track_caller]
 fn alike(place: &Place, who: &str, calls: &[(&str, Value)], (one, none): (&str, &str)) {
     assert_eq!(one.len(), none.len());
@@ -81,7 +81,7 @@ fn a_review_does_not_tell_a_hidden_document_from_one_that_there_is_not() {
         let read = call(&place, who, "context_review", &json!({"id": "nodes/open/a"}));
         assert_eq!(code(&read), "not-submitted", "{read}");
     }
-    // Who submitted it reads it.
+    // The submitter reads the submission.
     let update = json!({"id": "nodes/open/a", "body": "b", "submit": true});
     done(&place, "eve", "context_update", &update);
     done(&place, "eve", "context_review", &json!({"id": "nodes/open/a"}));
@@ -115,7 +115,7 @@ fn no_call_that_writes_tells_of_a_draft_or_a_submission_of_another_principal() {
         alike(&place, who, std::slice::from_ref(&renew), ("nodes/drafted", "nodes/nothing"));
         alike(&place, who, &update, ("nodes/drafted", "nodes/nothing"));
     }
-    // An editor may know of a submission, and others may not.
+    // An editor may know of a submission; others may not.
     alike(&place, "eve", &[renew], ("nodes/offered", "nodes/nothing"));
     alike(&place, "eve", &update[..1], ("nodes/offered", "nodes/nothing"));
     let own = json!({"ids": ["nodes/drafted"], "renew": true});
@@ -157,7 +157,8 @@ fn a_promotion_names_no_scope_that_its_principal_may_not_know_of() {
     client.end();
 }
 
-/// A vault in which Bo edits what has the tag `pub`; `nodes/p` has it, `nodes/s` has not.
+/// Returns a vault in which Bo edits documents with the tag `pub`; `nodes/p` has it, `nodes/s`
+/// does not.
 fn by_tags() -> Place {
     let place = Place::vault();
     place.write("nodes/p.md", "---\ntitle: P\ntags: [pub]\n---\np\n");
@@ -183,7 +184,7 @@ fn editors_of_a_tag_can_create_documents_with_it() {
     done(&place, "bo", "context_create", &whole);
     place.write("text", "---\ntitle: T\ntags: [pub]\n---\nx\n");
     place.ctx("submit nodes/c4 --from text --as bo@x.com").ok();
-    // What is theirs they read, change, submit and withdraw.
+    // Bo reads, changes, submits and withdraws the documents that Bo may edit.
     let update = json!({"id": "nodes/c1", "body": "y", "submit": true});
     done(&place, "bo", "context_update", &update);
     done(&place, "bo", "context_review", &json!({"id": "nodes/c1"}));
@@ -201,7 +202,7 @@ fn editors_of_a_tag_can_create_documents_with_it() {
     assert_eq!(approved["isError"], false, "{approved}");
     client.end();
     done(&place, "bo", "context_read", &json!({"id": "nodes/c3"}));
-    // The reviewers of the vault make what has no such tag.
+    // The reviewers of the vault create documents without such a tag.
     done(&place, "ana", "context_create", &json!({"id": "nodes/c5", "body": "x"}));
 }
 
@@ -235,9 +236,9 @@ fn editors_of_a_tag_learn_nothing_of_other_tags() {
         alike(&place, "bo", &calls, (id, "nodes/n"));
         alike(&place, "eve", &calls, (id, "nodes/n"));
     }
-    // A viewer reads what is published with the tag, and is told of no submission.
+    // A viewer reads published documents with the tag, and learns of no submission.
     alike(&place, "eve", &calls, ("nodes/t", "nodes/n"));
-    // Two documents cannot have one id: who makes one with this text learns that it is taken.
+    // Two documents cannot have one id, so a creator with this text learns that it exists.
     let taken = |id: &str| {
         let create = json!({"id": id, "body": "x", "tags": ["pub"]});
         let result = call(&place, "bo", "context_create", &create);

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::harness::{Place, files_in};
 use crate::mcp::{STATELESS, answers_of, opener, place, request};
 
-/// A place with a second vault beside its own, in which a document has another text.
+/// Returns a place with a second vault next to its own, in which a document has another text.
 fn two() -> Place {
     let place = place();
     place.ctx("init ../other --name Other").ok();
@@ -68,7 +68,7 @@ fn one_vault_with_a_name_needs_none_in_a_call() {
         let text = said[&id]["result"]["content"][0]["text"].as_str().unwrap();
         assert!(text.contains("Of the other vault"), "{text}");
     }
-    // Without a name there is no such argument.
+    // Without a name, the argument does not exist.
     let said = answers_of(&place, "mcp --vault ../other", &messages);
     assert_eq!(said[&1]["result"]["isError"], false);
     assert_eq!(said[&2]["result"]["structuredContent"]["code"], "usage");

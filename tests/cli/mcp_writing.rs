@@ -12,7 +12,7 @@ const STEWARDS: &str = "version: 1\nvault:\n  - {principal: bo@x.com, role: revi
     {principal: kim@x.com, role: reviewer}\n  - {principal: ana@x.com, role: editor}\n  - \
     {principal: lee@x.com, role: editor}\n  - {principal: eve@x.com, role: viewer}\n";
 
-/// A governed vault with `nodes/a`; Bo and Kim review, Ana and Lee edit, Eve views.
+/// Returns a governed vault with `nodes/a`; Bo and Kim review, Ana and Lee edit, Eve views.
 fn governed() -> Place {
     let place = Place::vault();
     place.write("nodes/a.md", "---\ntitle: A\n---\none\n");
@@ -22,7 +22,7 @@ fn governed() -> Place {
     place
 }
 
-/// The answer to one call of a principal, by a server with these options.
+/// Returns the answer to one call of a principal, by a server with these options.
 pub(crate) fn called(place: &Place, options: &str, tool: &str, arguments: Value) -> Value {
     let mut messages = opener(STATELESS);
     let meta = json!({"contextnest/session": "s-1", "contextnest/agent": "writer"});
@@ -37,7 +37,7 @@ pub(crate) fn called(place: &Place, options: &str, tool: &str, arguments: Value)
     answer
 }
 
-/// The report of one call of an author that succeeds.
+/// Returns the report of one call of an author, which must succeed.
 #[track_caller]
 fn by(place: &Place, who: &str, tool: &str, arguments: Value) -> Value {
     let options = format!("--profile author --as {who}@x.com");
@@ -46,7 +46,7 @@ fn by(place: &Place, who: &str, tool: &str, arguments: Value) -> Value {
     answer["result"]["structuredContent"].clone()
 }
 
-/// The code of one call of an author that fails.
+/// Returns the code of one call of an author, which must fail.
 #[track_caller]
 fn refused(place: &Place, who: &str, tool: &str, arguments: Value) -> String {
     let options = format!("--profile author --as {who}@x.com");
@@ -55,14 +55,14 @@ fn refused(place: &Place, who: &str, tool: &str, arguments: Value) -> String {
     answer["result"]["structuredContent"]["code"].as_str().unwrap().to_owned()
 }
 
-/// The vault is intact and no live file differs.
+/// Asserts that the vault is intact and no live file differs.
 #[track_caller]
 fn intact(place: &Place) {
     let verified = place.ctx("verify --json").ok().json("ctx.verify");
     assert_eq!(verified["findings"], json!([]), "{verified}");
 }
 
-/// The changes that the change log names, in order.
+/// Returns the changes that the change log names, in order.
 fn changes(place: &Place) -> Vec<Value> {
     let files = place.tree().into_iter().filter(|(path, _)| {
         path.starts_with(".context/audit/") && path.ends_with(".jsonl") && !path.contains("access")
@@ -84,7 +84,7 @@ fn named(place: &Place, options: &str) -> Vec<String> {
     tools.iter().map(|tool| tool["name"].as_str().unwrap().to_owned()).collect()
 }
 
-/// Everybody may read the change log, and no one but its author a draft.
+/// Every principal may read the change log, but only its author a draft.
 #[test]
 fn the_log_has_the_hash_of_a_draft_and_not_its_text() {
     let place = governed();
@@ -145,7 +145,7 @@ fn a_draft_is_written_changed_read_and_submitted_by_its_author() {
     assert_eq!((&own["state"], &own["live_hash"]), (&json!("draft"), &draft["live_hash"]));
     assert!(own["text"].as_str().unwrap().ends_with("# B\n\none\n"), "{own}");
 
-    // Only the writer is handed it, and what is not read is not overwritten.
+    // Only the writer gets the draft, and a text that was not read is not overwritten.
     for (who, tool, arguments, code) in [
         ("lee", "context_read", json!({"id": "nodes/b", "draft": true}), "not-submitted"),
         ("lee", "context_read", json!({"id": "nodes/b"}), "unknown-id"),
@@ -192,7 +192,7 @@ fn a_draft_of_a_published_document_is_no_drift_and_says_its_base() {
     assert!(place.ctx("read nodes/a").ok().stdout.ends_with("one\n"));
     let text = place.read("nodes/a.md");
     assert!(text.contains("title: New") && text.contains("status: draft"), "{text}");
-    // The text that the author was handed may be passed back whole.
+    // The author may return the text that they got unchanged.
     let own = by(&place, "ana", "context_read", json!({"id": "nodes/a", "draft": true}));
     let whole = own["text"].as_str().unwrap().replace("two", "three");
     let again = json!({"id": "nodes/a", "body": whole, "expected_live": own["live_hash"]});
@@ -267,7 +267,7 @@ fn edits_of_others_are_neither_overwritten_nor_submitted_unread() {
         assert!(!answer.contains("secret plans"), "{tool}: {answer}");
     }
     assert!(place.read("nodes/a.md").contains("secret plans"));
-    // A text that is submitted leaves the edit where it is.
+    // A text that is submitted leaves the edit in place.
     by(&place, "lee", "context_update", json!({"id": "nodes/a", "body": "x", "submit": true}));
     assert!(place.read("nodes/a.md").contains("secret plans"));
 }
@@ -310,7 +310,7 @@ fn tools_do_not_reveal_drafts_to_those_who_cannot_read_them() {
             assert_eq!(said(who, "context_submit", submit(id, hash)), none, "{who} {id} {hash}");
         }
     }
-    // Who is no editor does not learn either that a hash is right.
+    // A principal who is not an editor does not learn that a hash is right.
     let none = said("eve", "context_submit", submit("nodes/none", &hash));
     assert_eq!(said("eve", "context_submit", submit("nodes/b", &hash)), none);
     for arguments in [
@@ -324,7 +324,7 @@ fn tools_do_not_reveal_drafts_to_those_who_cannot_read_them() {
     }
     let none = said("eve", "context_create", json!({"id": "nodes/none", "body": "y"}));
     assert_eq!(said("eve", "context_create", json!({"id": "nodes/b", "body": "y"})), none);
-    // An editor who has read the file names it.
+    // An editor who has read the file names its hash.
     by(&place, "lee", "context_submit", submit("nodes/b", &hash));
 }
 
@@ -361,7 +361,7 @@ fn unpublished_documents_answer_like_missing_ones() {
             let answer = called(&place, "--profile reviewer --as eve@x.com", tool, arguments);
             answer["result"].to_string().replace("nodes/d", "nodes/b").replace("nodes/c", "nodes/b")
         };
-        // A name of the same length: the length of an answer says nothing either.
+        // The name has the same length, so the length of an answer reveals nothing either.
         let none = said("nodes/d");
         for id in ["nodes/b", "nodes/c"] {
             assert_eq!(said(id), none, "{tool} {id}");
@@ -458,7 +458,7 @@ fn an_ungoverned_vault_has_drafts_and_no_submissions() {
     }
 }
 
-/// A server at work, and its client.
+/// A running server, and its client.
 pub(crate) struct Client {
     child: Child,
     input: Option<ChildStdin>,
@@ -467,7 +467,7 @@ pub(crate) struct Client {
     next: u64,
 }
 
-/// What the human of a client answers.
+/// The answer of the human of a client.
 pub(crate) type Human = Option<fn() -> Value>;
 
 pub(crate) fn yes() -> Value {
@@ -479,7 +479,7 @@ pub(crate) fn no() -> Value {
 }
 
 impl Client {
-    /// Connects as a principal, in a revision; `asks` is whether it has a human.
+    /// Connects as a principal, in a revision; `asks` is true if it has a human.
     pub(crate) fn connect(place: &Place, who: &str, revision: &'static str, asks: bool) -> Self {
         let run = place.typed(&format!("mcp --profile reviewer --as {who}@x.com"));
         let mut child = run.command().spawn().unwrap();
@@ -509,7 +509,7 @@ impl Client {
         serde_json::from_str(&line).unwrap_or_else(|why| panic!("{why}: {line:?}"))
     }
 
-    /// Sends one call, and gives what comes back first.
+    /// Sends one call, and returns the first message that comes back.
     pub(crate) fn call(
         &mut self,
         tool: &str,
@@ -535,7 +535,7 @@ impl Client {
         self.receive()
     }
 
-    /// The question that a call is answered with, and the result after the human's answer.
+    /// Returns the question that answers a call, and the result after the human's answer.
     pub(crate) fn decided(
         &mut self,
         tool: &str,
@@ -565,7 +565,7 @@ impl Client {
         (first, second["result"].clone())
     }
 
-    /// The answer to one call of a stateless client that has a human, with these labels.
+    /// Returns the answer to one call of a stateless client that has a human, with these labels.
     pub(crate) fn call_in(&mut self, labels: &Value, tool: &str, arguments: &Value) -> Value {
         let mut meta = json!({
             "io.modelcontextprotocol/protocolVersion": STATELESS,
@@ -619,7 +619,7 @@ fn an_approval_needs_the_consent_of_a_human() {
             assert_eq!(code(&result), "consent-declined", "{result}");
         }
         unchanged("not agreed");
-        // Nobody is asked in vain.
+        // No human is asked in vain.
         let other = json!({"id": "nodes/a", "version": 3});
         let (question, result) = client.decided("context_approve", &other, Some(yes));
         assert_eq!((question, code(&result)), (Value::Null, "submission-changed"), "{result}");
@@ -680,7 +680,7 @@ fn an_answer_counts_for_its_question_and_once() {
     let (a, b) = (json!({"id": "nodes/a", "version": 2}), json!({"id": "nodes/b", "version": 1}));
     let answer = json!({"consent": yes()});
     let is_asked = |answer: &Value| answer["result"]["resultType"] == "input_required";
-    // An answer to no question.
+    // The answer belongs to no question.
     for state in [json!(null), json!(""), json!("0".repeat(32))] {
         let mut more = json!({"inputResponses": answer});
         if !state.is_null() {
@@ -689,7 +689,7 @@ fn an_answer_counts_for_its_question_and_once() {
         let asked = client.call("context_approve", &a, &more, true);
         assert!(is_asked(&asked), "{state}: {asked}");
     }
-    // That to another question.
+    // The answer belongs to another question.
     let first = client.call("context_approve", &a, &json!({}), true);
     let more = json!({"inputResponses": answer, "requestState": first["result"]["requestState"]});
     assert!(is_asked(&client.call("context_approve", &b, &more, true)));
@@ -699,7 +699,7 @@ fn an_answer_counts_for_its_question_and_once() {
     let more = json!({"inputResponses": answer, "requestState": first["result"]["requestState"]});
     assert!(is_asked(&client.call("context_approve", &noted, &more, true)), "other arguments");
     assert!(before == place.tree());
-    // That to a question whose subject was replaced.
+    // The subject of the question was replaced.
     let first = client.call("context_approve", &a, &json!({}), true);
     by(&place, "ana", "context_withdraw", json!({"ids": ["nodes/a"]}));
     let more = json!({"inputResponses": answer, "requestState": first["result"]["requestState"]});
@@ -765,7 +765,7 @@ fn reviewers_list_read_and_reject_submissions() {
         let command = place.ctx(&format!("{line} --json --as bo@x.com")).ok().stdout;
         let mut expected: Value = serde_json::from_str(&command).unwrap();
         let mut found = result["structuredContent"].clone();
-        // The one names a command, the other a tool.
+        // One names a command, the other a tool.
         for report in [&mut expected, &mut found] {
             report.as_object_mut().unwrap().remove("approve");
         }
@@ -799,12 +799,12 @@ fn an_assignment_is_submitted_with_consent_in_a_governed_vault_only() {
     let two = json!({"who": "zoe@x.com", "role": "editor", "folder": "nodes/", "tag": "x"});
     let (_, result) = client.decided("context_assign_steward", &two, Some(yes));
     assert_eq!(code(&result), "usage");
-    // What a name says is between quotation marks.
+    // Text in a name is quoted.
     let odd = json!({"who": "m@x.com", "role": "reviewer", "folder": "nodes/a? Only viewers. \"b"});
     let (question, _) = client.decided("context_assign_steward", &odd, Some(no));
     let text = question["params"]["message"].as_str().unwrap();
     assert!(text.contains("scope: \"folder nodes/a? Only viewers. \\\"b/\""), "{text}");
-    // What a person wrote and did not submit is not submitted with it.
+    // Edits that a person did not submit are not submitted with it.
     place.write("stewards.yaml", place.read("stewards.yaml") + "# mine\n");
     let (_, result) = client.decided("context_assign_steward", &assign, Some(yes));
     assert_eq!(code(&result), "unpublished-changes", "{result}");
@@ -818,7 +818,7 @@ fn an_assignment_is_submitted_with_consent_in_a_governed_vault_only() {
     client.end();
 }
 
-/// The hints of a call, on one line.
+/// Returns the hints of a call, on one line.
 fn hints(place: &Place, profile: &str, tool: &str, arguments: Value) -> String {
     let answer = called(place, &format!("--profile {profile} --as ana@x.com"), tool, arguments);
     let report = &answer["result"]["structuredContent"];
@@ -889,7 +889,7 @@ fn tools_and_questions_are_as_recorded() {
         let mut client = Client::connect(&place, "bo", revision, true);
         let mut question = client.call("context_approve", &approve, &json!({}), true);
         if revision == STATELESS {
-            // It is random.
+            // The state is random.
             question["result"]["requestState"] = "REDACTED".into();
         } else {
             client.send(&json!({"jsonrpc": "2.0", "id": question["id"], "result": no()}));
@@ -901,7 +901,7 @@ fn tools_and_questions_are_as_recorded() {
     crate::mcp::compare("reviewer.json", &recorded);
 }
 
-/// A failure hands out no text, and least of all one that only awaits a decision.
+/// A failure returns no text, and least of all one that awaits a decision.
 #[test]
 fn no_expectation_of_a_version_hands_out_a_text() {
     let place = governed();
@@ -978,7 +978,7 @@ fn every_tool_hides_documents_that_a_principal_may_not_read() {
     assert!(before == place.tree());
 }
 
-/// The question before an approval of `nodes/a` with this body.
+/// Returns the question before an approval of `nodes/a` with this body.
 fn question(place: &Place, body: &str) -> String {
     let update = json!({"id": "nodes/a", "body": body, "submit": true});
     let version = by(place, "ana", "context_update", update)["versions"][0]["version"].clone();

@@ -1,4 +1,4 @@
-//! What a newcomer types: each error names the command that was meant.
+//! Common mistakes of newcomers: each error names the command that was meant.
 
 use crate::harness::Place;
 

@@ -1,4 +1,4 @@
-//! What git makes of a record that it converts or merges, in real repositories.
+//! Records that git converts or merges, in real repositories.
 
 use insta::assert_snapshot;
 
@@ -8,7 +8,7 @@ use crate::harness::{Output, Place, files_in};
 
 const LOG: &str = ".versions/checkpoints.jsonl";
 
-/// A committed vault with one document and a `.gitattributes` of its own.
+/// Returns a committed vault with one document and this `.gitattributes`.
 fn committed(attributes: &str) -> Place {
     let place = Place::published(&[("nodes/a", "# A\n\none\n")]);
     place.write(".gitattributes", attributes);
@@ -18,7 +18,7 @@ fn committed(attributes: &str) -> Place {
     place
 }
 
-/// The same without any attributes, as earlier versions made it.
+/// Returns a committed vault without attributes, as earlier versions made it.
 fn unprotected() -> Place {
     let place = committed("");
     git(&place, "rm -q -f ':(glob)**/.versions/.gitattributes'");
@@ -104,7 +104,7 @@ fn change_logs_of_two_branches_merge_and_the_way_out_ends_in_a_vault_that_verifi
     clone.ctx("verify").ok();
 }
 
-/// Merges the branch `theirs`, of which the checkpoint log is in conflict; gives what git says.
+/// Merges the branch `theirs`, with a conflict in the checkpoint log; returns the output of git.
 fn merge_in_conflict(place: &Place) -> String {
     let line =
         "git -c user.name=Ana -c user.email=ana@example.com merge -q theirs; git status --short";
@@ -119,7 +119,7 @@ fn keep_ours(place: &Place) {
     place.typed("").shell(keep).ok();
 }
 
-/// Some file systems have one file for `r.MD` and `r.md`, so a text of the one may come back as the other.
+/// Some file systems have one file for `r.MD` and `r.md`, so a text of one may return as the other.
 #[test]
 fn approve_refuses_the_submitter_under_a_colliding_id() {
     let place = governed();
@@ -138,7 +138,7 @@ fn approve_refuses_the_submitter_under_a_colliding_id() {
     by("kim", "approve nodes/r").ok();
 }
 
-/// What a merge gives up of a history is in no history any more, but its text may be submitted again.
+/// No history contains what a merge abandons, but its text may be submitted again.
 #[test]
 fn approve_refuses_the_submitter_on_an_abandoned_branch() {
     let place = governed();
@@ -163,7 +163,8 @@ fn approve_refuses_the_submitter_on_an_abandoned_branch() {
     by("kim", "approve nodes/b").ok();
     place.ctx("head trust").ok();
     place.ctx("verify").ok();
-    // Neither what was published nor the trusted head ends it: only another reviewer of the vault does.
+    // Neither a publication nor the trusted head ends the bar: only another reviewer of the vault
+    // does.
     let submit = |text: &str| {
         write_body(&place, "nodes/b", text);
         by("ana", "submit nodes/b").ok();
@@ -192,7 +193,8 @@ fn approve_refuses_the_submitter_on_an_abandoned_branch() {
     place.ctx("verify").ok();
 }
 
-/// Two reviewers who both lost submissions of the stewards could approve no stewards for ever.
+/// Two reviewers who both lost submissions of the stewards could otherwise never approve
+/// stewards again.
 #[test]
 fn two_reviewers_with_lost_submissions_dismiss_those_of_each_other() {
     let place = governed();
@@ -247,7 +249,7 @@ fn an_access_review_lists_approvals_of_principals_whose_submission_was_lost() {
     place.ctx("verify").ok();
 }
 
-/// A line that dismisses counts by the roles upon its head, and never for its own principal.
+/// A dismissal is judged by the roles at its head, and is never valid for its own principal.
 #[test]
 fn a_dismissal_by_an_editor_or_by_the_submitter_does_not_count() {
     let place = governed();
@@ -277,7 +279,7 @@ fn a_dismissal_by_an_editor_or_by_the_submitter_does_not_count() {
     by("bo", "approve nodes/b").ok();
 }
 
-/// With `reads: stewards` no reviewer of the vault is told of a document of other stewards.
+/// With `reads: stewards`, reviewers of the vault do not learn of a document of other stewards.
 #[test]
 fn a_dismissal_names_no_document_that_its_principal_may_not_read() {
     let place = Place::published(&[("nodes/a", "# A\n\none\n"), ("nodes/b", "# B\n\none\n")]);
@@ -307,14 +309,14 @@ fn a_dismissal_names_no_document_that_its_principal_may_not_read() {
     assert!(said.stdout.contains("nodes/secret/deal"), "{}", said.whole());
 }
 
-/// Puts a text in the place of the body of a document.
+/// Replaces the body of a document.
 fn write_body(place: &Place, id: &str, word: &str) {
     let text = place.read(&format!("{id}.md"));
     let fields = text.split("\n# ").next().unwrap_or_default().to_owned();
     place.write(&format!("{id}.md"), format!("{fields}\n# B\n\n{word}\n"));
 }
 
-/// A governed vault in git, on the branch `main`; Bo and Kim review, Ana edits.
+/// Returns a governed vault in git, on the branch `main`; Bo and Kim review, Ana edits.
 fn governed() -> Place {
     let place = Place::published(&[("nodes/a", "# A\n\none\n"), ("nodes/b", "# B\n\none\n")]);
     let steward =
@@ -329,12 +331,12 @@ fn governed() -> Place {
     place
 }
 
-/// A command of one of the three.
+/// Runs a command of one of the three.
 fn by(place: &Place, who: &str, line: &str) -> Output {
     place.ctx(&format!("{line} --as {who}@example.com"))
 }
 
-/// On a branch, each of these commands with the principal; a first word `edit` changes a text instead.
+/// Runs each command as its principal on a branch; the word `edit` changes a text instead.
 fn on_branch(place: &Place, branch: &str, steps: &[(&str, &str)]) {
     git(place, &format!("checkout -q -b {branch} main"));
     for (who, line) in steps {
@@ -357,7 +359,7 @@ const OTHER: [(&str, &str); 3] =
 /// Ana moves, and Kim approves.
 const MOVED: [(&str, &str); 2] = [("ana", "mv nodes/b nodes/uno"), ("kim", "approve nodes/b")];
 
-/// The document may have another id on the branch that was given up, or have been moved on either.
+/// The document may have another id on the abandoned branch, or have been moved on either.
 #[test]
 fn approve_refuses_the_submitter_under_an_id_that_a_move_links() {
     let moved_first =
@@ -376,7 +378,7 @@ fn approve_refuses_the_submitter_under_an_id_that_a_move_links() {
             place.path(&format!("{id}.md")).exists().then(|| place.read(&format!("{id}.md")));
         merge_in_conflict(&place);
         keep_ours(&place);
-        // Without a field that names where the text is from.
+        // No field of the text names its origin.
         let text = before.unwrap_or_else(|| "# B\n\none\n".to_owned()).replace("one", "theirs");
         place.write(&format!("{id}.md"), text);
         by(&place, "ana", &format!("submit {id}")).ok();
@@ -420,11 +422,12 @@ fn the_lines_of_two_branches_one_after_the_other_are_named() {
     [history-unreadable] nodes/a: the history cannot be read: line 22 ends an entry for the second time, as a merge of two branches with `merge=union` leaves it, but the log seals 3 of its versions
     [checkpoint-gap] .versions/checkpoints.jsonl, checkpoint 2: expected checkpoint 3, but found 2 again, as a merge of two branches with `merge=union` leaves it
     ");
-    // What `ctx help` advises: the record of one side, and what the other one published again.
+    // `ctx help` advises to keep the record of one side, and to publish the texts of the other
+    // again.
     let line =
         "git restore --source=HEAD~1 --staged --worktree -- ':(glob)**/.versions/**' nodes/a.md";
     place.typed("").shell(line).ok();
-    // Of the other branch only its change log is left.
+    // Only the change log of the other branch remains.
     assert!(place.ctx("verify").exits(1).stdout.contains("[audit-contradicts]"));
     place.ctx("head trust").ok();
     assert!(place.ctx("verify").ok().stdout.contains("[audit-replaced]"));

@@ -209,7 +209,7 @@ fn a_move_is_not_undone_by_another_one() {
     ");
 }
 
-/// A document whose file was moved by hand.
+/// Returns a vault with a document whose file was moved by hand.
 fn moved_by_hand() -> Place {
     let place = one();
     std::fs::rename(place.path("nodes/a.md"), place.path("nodes/b.md")).unwrap();
@@ -544,7 +544,7 @@ fn publish_all_leaves_out_what_was_renamed_without_ctx() {
     assert!(said.contains(left) && said.contains("nodes/new"), "{said}");
     place.ctx("mv nodes/alpha nodes/omega").ok();
     place.ctx("verify").ok();
-    // Two files with the text: neither is known to be the document.
+    // Two files have the text, so neither is recognized as the document.
     std::fs::copy(place.path("nodes/omega.md"), place.path("nodes/one.md")).unwrap();
     std::fs::rename(place.path("nodes/omega.md"), place.path("nodes/two.md")).unwrap();
     let said = place.ctx("publish --all").ok().stdout;

@@ -10,7 +10,7 @@ fn no_file_takes_the_place_of_a_pin() {
     let pinned = place.ctx("read nodes/a@1").ok().stdout;
     place.write("nodes/a@1.md", "# Other\n");
     place.ctx("publish nodes/a@1").ok();
-    // Which of the two is meant is not guessed.
+    // `ctx` does not guess which of the two is meant.
     assert_snapshot!(place.ctx("read nodes/a@1").whole(), @"
     exit: 2
     -- stdout
@@ -56,10 +56,10 @@ fn no_command_makes_an_id_that_is_the_path_of_another_document() {
     }
     place.remove("draft.txt");
     assert_eq!(place.tree(), before);
-    // A file that is there already has such an id.
+    // An existing file already has such an id.
     place.write("nodes/b.md.md", "# B\n");
     place.ctx("publish nodes/b.md").ok();
-    // With a file of that path the words name two documents.
+    // If a file has that path, the argument names two documents.
     place.write("nodes/b.md", "# Other\n");
     for line in ["publish nodes/b.md", "read nodes/b.md", "history nodes/b.md"] {
         let refused = place.ctx(line).exits(2);
@@ -105,7 +105,7 @@ fn a_file_that_a_publication_left_behind_is_brought_up_to_date() {
     let left = place.read("nodes/a.md");
     place.ctx("publish --changed").ok();
     let published = place.read("nodes/a.md");
-    // As if the command had died between the commit and the live file.
+    // The command died between the commit and the live file.
     place.write("nodes/a.md", &left);
     assert!(place.ctx("status").ok().stdout.contains("Changed since publication"));
     assert_snapshot!(place.ctx("publish nodes/a").exits(0).stdout, @"

@@ -1,4 +1,4 @@
-//! Files that say of themselves that their text is not to be used, and drafts.
+//! Files whose fields say that their text is not to be used, and drafts.
 
 use insta::assert_snapshot;
 
@@ -49,7 +49,7 @@ fn publish_all_leaves_out_what_is_not_for_use() {
     ");
     let listed = place.ctx("list").ok().stdout;
     assert_eq!(listed.lines().count(), 5, "{listed}");
-    // The word of another program is kept; a synonym of `published` is replaced.
+    // The status of another program is kept; a synonym of `published` is replaced.
     assert!(place.read("nodes/approved.md").contains("original:\n    status: approved"));
     assert!(!place.read("nodes/stable.md").contains("stable"));
     let json = place.ctx("publish --all --json").ok().json("ctx.publish");
@@ -57,7 +57,7 @@ fn publish_all_leaves_out_what_is_not_for_use() {
     assert_eq!(left.len(), WORDS.len());
     assert_eq!(left[0]["reason_code"], "not-for-use");
     place.ctx("verify").ok();
-    // A name is an order.
+    // Naming a document publishes it.
     place.ctx("publish nodes/rejected nodes/wip.md").ok();
     assert!(place.read("nodes/rejected.md").contains("status: published"));
     assert_eq!(place.ctx("list").ok().lines().len(), 7);

@@ -1,10 +1,10 @@
-//! What only the layout of Obsidian reads in a document.
+//! Documents that only the layout of Obsidian reads differently.
 
 use insta::assert_snapshot;
 
 use crate::harness::{Output, Place};
 
-/// A vault with this layout in which these documents are published.
+/// Returns a vault with this layout in which these documents are published.
 fn vault(layout: &str, documents: &[(&str, &str)]) -> Place {
     let place = Place::new();
     place.ctx(&format!("init --name Notes --layout {layout}")).ok();
@@ -15,7 +15,7 @@ fn vault(layout: &str, documents: &[(&str, &str)]) -> Place {
     place
 }
 
-/// The configuration with another layout.
+/// Changes the layout in the configuration.
 fn set_layout(place: &Place, from: &str, to: &str) {
     place.edit(".context/config.yaml", &format!("layout: {from}"), &format!("layout: {to}"));
 }
@@ -293,7 +293,7 @@ fn comments_are_not_served() {
       #part
     hint: `ctx read ID --outline` lists the sections with their sizes
     ");
-    // What is sealed is there to be audited, and a link in a comment is one.
+    // Sealed texts can be audited, and a link in a comment is a link.
     let read = place.ctx("read nodes/a").ok();
     assert!(read.stdout.contains("%%secretive%%"));
     assert_eq!(read.stderr, "note: the text has 2 comments, which `--json` leaves out\n");
@@ -361,7 +361,7 @@ fn a_title_is_not_taken_from_a_comment() {
         let place = vault(layout, &[("nodes/a", text)]);
         let read = place.ctx("read nodes/a --json").json("ctx.read");
         assert_eq!(read["title"], title);
-        // A file that a publication could not write is still known as what was published.
+        // A file that a publication could not write is still recognized as the published text.
         place.write("nodes/a.md", text);
         assert!(place.ctx("publish nodes/a").ok().stdout.contains("nodes/a"));
         assert!(place.read("nodes/a.md").contains(&format!("title: {title}\n")));

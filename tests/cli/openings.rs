@@ -1,4 +1,5 @@
-//! `ctx list --snippets`: how each text begins, as it is served, and recorded like a text of a search.
+//! `ctx list --snippets`: the beginning of each text, as it is served, and recorded like a text of
+//! a search.
 
 use insta::assert_snapshot;
 use serde_json::{Value, json};
@@ -26,7 +27,7 @@ fn place() -> Place {
     place
 }
 
-/// The snippets of a report, by ids.
+/// Returns the snippets of a report, by ids.
 fn snippets(report: &Value) -> Vec<(String, String)> {
     let of = |one: &Value| {
         let dots = if one["snippet"]["cut_after"] == true { "…" } else { "" };
@@ -36,7 +37,7 @@ fn snippets(report: &Value) -> Vec<(String, String)> {
     report["documents"].as_array().unwrap().iter().map(of).collect()
 }
 
-/// The answer of `context_overview` to a principal.
+/// Returns the answer of `context_overview` to a principal.
 fn overview(place: &Place, who: &str, arguments: &Value) -> Value {
     let mut messages = opener(STATELESS);
     let params = json!({"name": "context_overview", "arguments": arguments});
@@ -160,7 +161,7 @@ fn a_withheld_document_is_an_entry_of_its_page_with_an_index_and_without() {
     let cache = place.home().join(".cache");
     std::fs::write(cache, "no folder").unwrap();
     assert_eq!(pages(), with);
-    // The command reads as many.
+    // The command reads the same number.
     place.ctx("list -n 1").ok();
     place.ctx("list -n 2").exits(1);
 }

@@ -1,11 +1,11 @@
-//! How often a command opens the files that say which rules are in force.
+//! The number of times that a command opens the files with the rules in force.
 
 use std::sync::Arc;
 
 use crate::harness::{Place, Run};
 use crate::mcp_ids::Looks;
 
-/// How often a command looks at some files.
+/// Returns how often a command accesses each of some files.
 fn looks_at<const N: usize>(run: Run<'_>, files: [&str; N]) -> [usize; N] {
     let looks = Arc::new(Looks::default());
     run.on(looks.clone()).ok();
@@ -13,7 +13,7 @@ fn looks_at<const N: usize>(run: Run<'_>, files: [&str; N]) -> [usize; N] {
     files.map(|path| found.get(path).copied().unwrap_or_default())
 }
 
-/// How often a command looks at the history of the configuration and at that of the stewards.
+/// Returns how often a command accesses the histories of the configuration and of the stewards.
 fn looks(place: &Place, line: &str) -> [usize; 2] {
     let files =
         [".context/.versions/config.yaml/history.yaml", ".versions/stewards.yaml/history.yaml"];
@@ -24,7 +24,7 @@ fn looks(place: &Place, line: &str) -> [usize; 2] {
 fn publishing_and_approving_read_the_rules_in_force_once_or_twice() {
     let place = Place::published(&[("nodes/a", "# A\n\nOne.\n"), ("nodes/b", "# B\n\nTwo.\n")]);
     place.write("nodes/a.md", "# A\n\nOther.\n");
-    // For the rules, and for the derived files of the new head.
+    // One access is for the rules, and one for the derived files of the new head.
     assert_eq!(looks(&place, "publish nodes/a"), [2, 2]);
 
     place.write(
@@ -58,7 +58,7 @@ fn reading_one_document_where_stewards_read_reads_no_log_and_no_other_document()
         run().without("XDG_CACHE_HOME").without("HOME").var("CTX_AUDIT_DIR", &audit);
     let [log, other] = looks_at(without_index, files);
     assert!(log > 0 && other > 0, "the tags of every document are read: {log} {other}");
-    // As often as where everybody reads: whether the index is of this log is looked at alone.
+    // The count is the same if every principal may read: only the index is compared with the log.
     let open = Place::published(&[("nodes/a", "# A\n"), ("nodes/b", "# B\n")]);
     open.ctx("list").ok();
     assert_eq!(looks_at(run(), files), looks_at(open.typed("read nodes/a"), files));

@@ -1,5 +1,5 @@
-//! Accesses at other paths of a vault: before it was moved, in a worktree, a clone or a copy
-//! (AUDIT-34).
+//! Accesses at other paths of a vault: before it was moved, in a worktree, a clone or a
+//! copy (AUDIT-34).
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -17,7 +17,7 @@ fn at(place: &Place, folder: &Path, line: &str) -> Output {
     place.typed(line).within(folder).run()
 }
 
-/// The folders that the rows of an answer name; `null` for the log of the vault's own path.
+/// Returns the folders that the rows of an answer name; `null` for the log of the vault's own path.
 fn folders(rows: &Value) -> Vec<Value> {
     rows.as_array().unwrap().iter().map(|row| row["log_of"].clone()).collect()
 }
@@ -104,7 +104,7 @@ fn accesses_of_another_lineage_do_not_answer_and_are_named() {
     let place = vault();
     place.ctx("read nodes/fees").ok();
     let copy = copied(&place, "copy");
-    // Both go on: what only one of them has is no checkpoint of the other.
+    // Both continue: a checkpoint of one is not a checkpoint of the other.
     for (folder, text) in [(place.root(), "6"), (&copy, "7")] {
         fs::write(folder.join("nodes/fees.md"), format!("# Fees\n\n{text} percent.\n")).unwrap();
         at(&place, folder, "publish nodes/fees").ok();
@@ -159,7 +159,7 @@ fn damage_and_unrelated_logs_of_other_paths_are_told_apart() {
     let unrelated = audit.join("0123456789abcdef01234567");
     fs::create_dir(&unrelated).unwrap();
     fs::write(unrelated.join("0123456789abcdef0123456789abcdef.jsonl"), "damage\n").unwrap();
-    // Nothing shows of which vault it is.
+    // Nothing shows which vault the log belongs to.
     let told = place.ctx("impact nodes/fees").ok();
     let named =
         "may lack accesses of this vault: `0123456789abcdef0123456789abcdef.jsonl`, line 1:";
@@ -179,7 +179,7 @@ fn damage_and_unrelated_logs_of_other_paths_are_told_apart() {
     assert!(told.stderr.contains("trace verify"), "{}", told.whole());
 }
 
-/// The only log file of a path.
+/// Returns the only log file of a path.
 fn log_file(place: &Place, folder: &Path) -> PathBuf {
     let audit = place.home().join(".local/state/contextnest/audit");
     let is_of = |dir: &PathBuf| {
@@ -213,7 +213,7 @@ fn trace_verify_covers_every_log_that_answers() {
     let report = at(&place, &renamed, "trace verify --json").json("ctx.trace.verify");
     assert_eq!(report["other_paths"][0]["log_of"], former.to_str().unwrap(), "{report}");
     assert_eq!(report["faults"][0]["file"], file.to_str().unwrap(), "{report}");
-    // The hint leads to the log that was asked.
+    // The hint names the log that was asked for.
     let folder = file.parent().unwrap().display().to_string();
     let told = at(&place, &renamed, &format!("trace list --logs {folder}")).exits(1);
     assert!(
@@ -258,7 +258,7 @@ fn an_altered_log_of_the_former_path_is_not_silent() {
         "evidence export --document nodes/fees -o ../b.tar --force",
     ];
     let folder = file.parent().unwrap().to_str().unwrap();
-    // The head that is trusted for the former path shows that it was this vault's.
+    // The head that is trusted for the former path shows that the log was this vault's.
     for (bytes, code) in [(flipped.as_str(), 1), ("garbage\n", 1), ("torn", 0), ("", 0)] {
         fs::write(&file, bytes).unwrap();
         for question in questions {
@@ -268,7 +268,7 @@ fn an_altered_log_of_the_former_path_is_not_silent() {
         }
         at(&place, &renamed, "trace verify").exits(code);
     }
-    // Nothing shows it.
+    // Nothing shows the relation.
     at(&place, &renamed, &format!("head forget {}", place.root().display())).ok();
     for bytes in [flipped.as_str(), "garbage\n", "torn", ""] {
         fs::write(&file, bytes).unwrap();
@@ -320,7 +320,7 @@ fn accesses_of_a_former_vault_of_the_same_path_are_named_and_not_mixed_in() {
         assert!(!told.stdout.contains(trace.as_str().unwrap()), "{}", told.whole());
     }
     place.ctx("evidence verify ../b.tar").ok();
-    // By its name the line is found, and its text is not the same.
+    // The line is found by its name, and its text differs.
     place.ctx(&format!("trace show {}", trace.as_str().unwrap())).ok();
     place.ctx("replay --session old").exits(1);
     assert_eq!(impact(&place, &kept).len(), 1);
@@ -355,7 +355,7 @@ fn a_worktree_or_a_copy_that_published_since_is_named() {
         let named = format!("does not hold, in the access log of `{}`", folder.display());
         assert!(told.stderr.contains(&named), "{}", told.whole());
     }
-    // Of a worktree it is known by its repository, whatever was read there.
+    // The log of a worktree is found by its repository, whatever was read there.
     let tree = place.home().join("tree");
     place.typed("").within(&tree).shell("rm -rf ../copy").ok();
     at(&place, &tree, "read nodes/new").ok();
@@ -376,7 +376,7 @@ fn logs_refuses_a_folder_without_a_log() {
             assert!(told.stderr.contains("is not a folder of access logs"), "{}", told.whole());
         }
     }
-    // The folder above the one of this vault, as CTX_AUDIT_DIR names it.
+    // The folder above the log of this vault, as CTX_AUDIT_DIR names it.
     let audit = place.home().join(".local/state/contextnest/audit");
     let listed = place.ctx(&format!("trace list --logs {}", audit.display())).ok();
     assert_eq!(listed.stdout.lines().count(), 1, "{}", listed.whole());

@@ -19,7 +19,7 @@ fn document(title: &str, tags: &str) -> String {
     )
 }
 
-/// Four documents and a pack, published; then a fifth document.
+/// Returns a vault with four documents and a pack, published; then a fifth document.
 fn place() -> Place {
     let place = Place::vault();
     for (id, tags) in
@@ -430,7 +430,7 @@ fn instructions_stand_before_the_texts_unless_they_are_not_wanted() {
     <!-- ctx:begin n=4 uri=contextnest://nodes/steps@2 title="steps" version=1 -->
     <!-- ctx:begin n=5 uri=contextnest://nodes/words@2#vendor title="words" version=1 -->
     "#);
-    // A pack that only takes documents away says nothing.
+    // A pack that only excludes documents is not reported.
     assert_snapshot!(lines(&["#x - pack:buy.start"]).join("\n"), @r#"
     <!-- ctx:instructions n=1 uri=contextnest://CONTEXT.md@2 version=1 -->
     <!-- ctx:begin n=2 uri=contextnest://nodes/x@2 title="x" version=1 -->

@@ -1,5 +1,5 @@
-//! `ctx trace output`: what an agent produced, bound to the accesses before it (AUDIT-12), and the
-//! distributed trace that a command is run in (AUDIT-13).
+//! `ctx trace output`: the output of an agent, bound to the accesses before it (AUDIT-12), and the
+//! distributed trace that a command runs in (AUDIT-13).
 
 use insta::assert_snapshot;
 use serde_json::Value;
@@ -12,7 +12,7 @@ fn vault() -> Place {
     Place::published(&[("nodes/fees", "Five percent.\n"), ("nodes/returns", "30 days.\n")])
 }
 
-/// Every line of every log, the oldest first.
+/// Returns every line of every log, the oldest first.
 fn lines(place: &Place) -> Vec<Value> {
     let audit = files_in(&place.home().join(".local/state/contextnest/audit"));
     let texts = audit.into_values().map(|bytes| String::from_utf8(bytes).unwrap());
@@ -22,7 +22,7 @@ fn lines(place: &Place) -> Vec<Value> {
     all
 }
 
-/// A text without the random digits of the writers.
+/// Returns a text without the random digits of the writers.
 fn named(place: &Place, text: &str) -> String {
     let mut writers: Vec<String> =
         lines(place).iter().map(|line| line["writer"].as_str().unwrap()[..8].to_owned()).collect();
@@ -82,7 +82,7 @@ fn an_output_is_recorded_by_its_hash_and_bound_to_the_accesses_before_it() {
     WRITER-6  2026-11-21T10:00:07.000Z  read          1 text             ana@example.com  -  s  nodes/returns
     ");
     place.ctx("trace verify").ok();
-    // It hands out nothing, so that there is nothing to make again.
+    // It returned no text, so there is nothing to reproduce.
     let report = place.ctx("replay --session s --json").ok().json("ctx.replay");
     assert_eq!(report["texts"].as_array().unwrap().len(), 4);
     let report = place.ctx("impact nodes/fees --json").ok().json("ctx.impact");
@@ -100,7 +100,7 @@ fn an_output_may_be_a_file_and_may_be_empty() {
     place.ctx("trace output --session s -").ok();
     let all = lines(&place);
     assert_eq!((&all[0]["args"]["cwd"], &all[1]["bytes"]), (&"out".into(), &0.into()));
-    // Nothing was handed out in this session.
+    // This session returned no text.
     let name = said["trace"].as_str().unwrap();
     let shown = place.ctx(&format!("trace show {name}")).ok().stdout;
     assert!(shown.ends_with("\n  0 accesses of the session before it\n"), "{shown}");

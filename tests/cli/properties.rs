@@ -1,8 +1,8 @@
-//! What holds of every history: the same question has the same answer, and the past is what a vault
-//! would be that had been written then.
+//! Properties of every history: the same question has the same answer, and the past equals a vault
+//! that was written at that time.
 //!
-//! Histories are small and drawn by a seed: documents are published, edited, retired and moved,
-//! with drafts and unpublished edits left beside.
+//! Histories are small and drawn by a seed: documents are published, edited, retired and moved, and
+//! drafts and unpublished edits are added.
 
 use std::collections::BTreeMap;
 
@@ -26,7 +26,7 @@ pub(crate) const SELECTORS: [&str; 9] = [
     "pack:warm - type:glossary",
 ];
 
-/// splitmix64.
+/// A random generator (splitmix64).
 pub(crate) struct Draw(u64);
 
 impl Draw {
@@ -55,12 +55,12 @@ impl Draw {
     }
 }
 
-/// A vault after a drawn history, and the number of its head.
+/// Returns a vault after a drawn history, and the number of its head.
 fn history(seed: u64) -> (Place, u64) {
     history_in(Place::vault(), seed)
 }
 
-/// The same in a vault that is there.
+/// Draws a history in an existing vault.
 pub(crate) fn history_in(place: Place, seed: u64) -> (Place, u64) {
     let mut draw = Draw(seed);
     place.write("packs/warm.yml", "id: warm\nlabel: Warm\nquery: '#red | #green'\n");
@@ -109,8 +109,8 @@ pub(crate) fn history_in(place: Place, seed: u64) -> (Place, u64) {
     (place, numbers.map(|c| c["checkpoint"].as_u64().unwrap()).max().unwrap())
 }
 
-/// What a selector gives: each id with its text, or with the texts of its sections. A lone URI of
-/// what is not published gives nothing.
+/// Returns each id that a selector selects, with its text or the texts of its sections. A lone URI
+/// of an unpublished document selects nothing.
 fn answer(place: &Place, args: &[&str]) -> BTreeMap<String, String> {
     let args = [&["resolve", "--json", "--bodies"], args].concat();
     let run = place.args(&args).run();
@@ -142,8 +142,8 @@ fn the_same_command_gives_the_same_bytes_again() {
     for seed in 0..HISTORIES {
         let (place, _) = history(seed);
         for command in &commands {
-            // Without a home there is no index; the second answer may make one, for the third. What
-            // is trusted for the head is in the answer of `verify`.
+            // Without a home no index exists; the second answer may make one, for the third. The
+            // answer of `verify` contains the trusted head.
             let bare = if command[0] == "verify" { "PATH" } else { "HOME" };
             let audit = place.home().join("audit");
             let first = place.args(command).without(bare);

@@ -1,4 +1,4 @@
-//! Who wrote and who approved a text, wherever a text or its version is reported.
+//! Provenance: who wrote and approved a text, wherever a text or its version is reported.
 
 use insta::assert_snapshot;
 use serde_json::Value;
@@ -15,7 +15,7 @@ groups: {counsel: [kim@x.com]}
 review: {folders: {nodes/legal/: {required: 2, max_age: 30d}}}
 ";
 
-/// A governed vault in which Ana submitted what Bo and Kim approved.
+/// Returns a governed vault in which Ana submitted and Bo and Kim approved a text.
 fn governed() -> Place {
     let place = Place::published(&[("nodes/old", "---\nauthor: Old\n---\n# Old\n")]);
     place.write("stewards.yaml", STEWARDS);
@@ -30,7 +30,7 @@ fn governed() -> Place {
 const KEYS: [&str; 7] =
     ["author", "edited_by", "edited_at", "approved_by", "approved_at", "steward", "review_due"];
 
-/// The keys of provenance that an object has.
+/// Returns the keys of provenance that an object has.
 fn provenance(of: &Value) -> Value {
     let keys = KEYS.iter().filter_map(|key| Some((key.to_string(), of.get(key)?.clone())));
     keys.collect()
@@ -53,7 +53,7 @@ fn an_answer_names_submitter_approvers_steward_and_when_a_review_is_due() {
         found["author"] = read["author"].clone();
         assert_eq!(found, provenance(&read), "{command}");
     }
-    // The access log has the same.
+    // The access log records the same.
     let logs = crate::harness::files_in(place.home());
     let log = logs.iter().find(|(path, _)| path.starts_with(".local") && path.ends_with("jsonl"));
     let log = String::from_utf8(log.unwrap().1.clone()).unwrap();
@@ -97,7 +97,7 @@ fn history_and_blame_name_the_people_of_a_review() {
     2,2026-11-21T10:00:02.000Z,published,stewards.yaml,1,,ana@x.com,2026-11-21T10:00:02.000Z,,,,,true,,,sha256:c4a7ecfebe87dadc541bfd520a2f9373ce636c884f2c207c3022b8fb326dfd3d,sha256:f5ecdd48a70b8bd0d5a5a1845d39935f037747c73ace06fd97099236f3220a35
     3,2026-11-21T10:00:06.000Z,published,nodes/legal/terms,3,ana@x.com,ana@x.com,2026-11-21T10:00:04.000Z,kim@x.com bo@x.com,,,,true,,,sha256:331fb1a82eee712f9ad326f933187ae1fdabb071bcdcd4e2f8a55a784febcf3e,sha256:8e9bfad245c54f7beeeca1c681692d3a94e847befdb4db15392e90e3b2e6fbd0
     ");
-    // A governance file says it by its diffs.
+    // Blame of a governance file follows from its diffs.
     place.edit("stewards.yaml", "30d", "60d");
     place.ctx("submit stewards.yaml --as ana@x.com").ok();
     place.ctx("approve stewards.yaml --as bo@x.com").ok();
@@ -133,7 +133,7 @@ fn a_bundle_proves_the_texts_of_a_reviewed_version() {
     place.ctx("evidence verify document.tar").ok();
 }
 
-/// Ana's submissions of two documents as one set; Kim approved the first.
+/// Returns Ana's submissions of two documents as one set, with the first approved by Kim.
 fn half_approved() -> Place {
     let place = Place::published(&[("nodes/a", "# A\n"), ("nodes/b", "# B\n")]);
     place.write("stewards.yaml", STEWARDS);

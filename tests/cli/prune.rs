@@ -1,4 +1,5 @@
-//! `ctx trace prune` and `ctx trace hold`: what may go, what stays, and what is left after a crash.
+//! `ctx trace prune` and `ctx trace hold`: which lines are pruned or kept, and the state after
+//! a crash.
 
 use std::fs;
 use std::path::PathBuf;
@@ -11,7 +12,7 @@ use serde_json::Value;
 
 use crate::harness::{Output, Place};
 
-/// A vault that records its changes, older than what is read of it.
+/// Returns a vault that records its changes, older than the accesses to it.
 fn vault() -> Place {
     let place = Place::vault();
     place.write("nodes/a.md", "# A\n");
@@ -22,7 +23,7 @@ fn vault() -> Place {
     place
 }
 
-/// Reads at some times, each in a session of its own: `s1`, `s2` and so on.
+/// Reads at some times, each in its own session: `s1`, `s2` and so on.
 fn read_at(place: &Place, times: &[&str]) {
     for (n, time) in (1..).zip(times) {
         read(place, &format!("nodes/a --session s{n}"), time);
@@ -37,13 +38,13 @@ fn read(place: &Place, what: &str, time: &str) {
         .ok();
 }
 
-/// The folder with the access logs of the vault on this machine.
+/// Returns the folder with the access logs of the vault on this machine.
 fn folder(place: &Place) -> PathBuf {
     let audit = place.home().join(".local/state/contextnest/audit");
     fs::read_dir(audit).unwrap().next().unwrap().unwrap().path()
 }
 
-/// The files with lines of the only writer, oldest first.
+/// Returns the files with lines of the only writer, oldest first.
 fn files(place: &Place) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder(place)).unwrap().map(|entry| entry.unwrap().path());
     let mut files: Vec<PathBuf> =
@@ -66,7 +67,7 @@ fn numbers(place: &Place) -> Vec<u64> {
     lines(place).iter().map(|line| line["seq"].as_u64().unwrap()).collect()
 }
 
-/// The output without the random names in it.
+/// Returns the output without its random names.
 fn plain(place: &Place, output: &Output) -> String {
     let mut text = output.whole();
     let logs = fs::read_dir(place.path(".context/audit")).into_iter().flatten();
@@ -114,7 +115,7 @@ fn accesses_older_than_the_retention_are_pruned_and_the_chain_goes_on() {
     -- stderr
     ");
     assert_eq!(numbers(&place), [4]);
-    // The line that records it comes before anything that follows.
+    // The line that records the pruning comes before anything that follows.
     let line = place.ctx("trace list --verb trace --json").ok().json("ctx.trace.list");
     let name = line["traces"][0]["trace"].as_str().unwrap().to_owned();
     assert_snapshot!(plain(&place, &place.ctx(&format!("trace show {name}"))).replace(&cut, "HASH"), @"
@@ -145,7 +146,7 @@ fn accesses_older_than_the_retention_are_pruned_and_the_chain_goes_on() {
     let report = place.ctx("trace verify --json").ok().json("ctx.trace.verify");
     assert_eq!((&report["pruned"][0]["from"], &report["pruned"][0]["to"]), (&1.into(), &3.into()));
     assert_eq!(report["pruned"][0]["by"], name.as_str());
-    // Again nothing goes, and nothing is recorded.
+    // The second run prunes nothing and records nothing.
     assert_snapshot!(plain(&place, &place.ctx("trace prune")), @"
     exit: 0
     -- stdout
@@ -193,7 +194,7 @@ fn every_answer_from_a_pruned_log_says_so() {
 fn a_cut_without_its_line_is_a_gap() {
     let place = old_and_new();
     place.ctx("trace prune").ok();
-    // Another vault with the same log, whose change log says nothing of it.
+    // Another vault has the same log, but its change log does not mention the pruning.
     let other = place.home().join("logs");
     fs::rename(folder(&place), &other).unwrap();
     let verify = format!("trace verify --logs {}", other.display());
@@ -206,7 +207,7 @@ fn a_cut_without_its_line_is_a_gap() {
     fs::write(&log, kept.join("\n") + "\n").unwrap();
     let found = place.ctx(&verify).exits(1).stdout;
     assert!(found.starts_with("audit-gap: "), "{found}");
-    // With another hash at the cut it is one, too.
+    // Another hash at the cut is a fault, too.
     let cut = text.replace("\"seq\":3,\"writer\"", "\"seq\":2,\"writer\"");
     assert_ne!(cut, text);
     fs::write(&log, cut).unwrap();
@@ -227,7 +228,7 @@ fn prune_keeps_what_the_retention_keeps() {
     error[retained]: accesses are kept for 184 days: those from 2026-05-21T10:00:09.000Z on cannot be pruned
     hint: name an earlier time with `--before`, or leave it out
     ");
-    // The live configuration may keep more, and the sealed one holds.
+    // The live configuration keeps more, and the sealed one is in force.
     place.edit(".context/config.yaml", "184d", "300d");
     refused("trace prune --before 2026-02-15", "retained");
     place.ctx("publish --all").ok();
@@ -237,7 +238,7 @@ fn prune_keeps_what_the_retention_keeps() {
     assert_eq!(numbers(&place), [2, 3, 4]);
     place.ctx("publish --all").ok();
     place.ctx("trace prune").ok();
-    // The last answer stays however old it is.
+    // The last answer stays, however old it is.
     assert_eq!(numbers(&place), [4]);
 }
 
@@ -290,10 +291,10 @@ fn held_accesses_stay_and_the_hold_is_named() {
     let report = place.ctx("trace prune --json").ok().json("ctx.trace.prune");
     assert_eq!((&report["held"][0]["id"], &report["held"][0]["lines"]), (&hold.into(), &1.into()));
     assert_eq!((&report["lines"], &report["kept"]), (&0.into(), &2.into()));
-    // The hold was not placed in the session that it holds.
+    // The hold was not placed in the session that it protects.
     let changes = place.ctx("trace list --session s3 --json").ok().json("ctx.trace.list");
     assert_eq!(changes["traces"].as_array().unwrap().len(), 1);
-    // A hold of any other kind, and of all that it names at once.
+    // Holds of every other kind, and one that combines all of them.
     for what in ["--agent x", "--principal bo@example.com", "--document nodes/b"] {
         place.ctx(&format!("trace hold place {what} --reason other")).ok();
     }
@@ -320,12 +321,12 @@ fn a_hold_is_a_file_and_a_line_and_either_holds() {
         let entries = fs::read_dir(folder(&place)).unwrap().map(|entry| entry.unwrap().path());
         entries.into_iter().find(|path| path.to_str().unwrap().ends_with(".hold.json"))
     };
-    // The file is gone, or another clone placed it: the line holds.
+    // The file is missing, or another clone placed it: the line is enough.
     let (path, text) = (file().unwrap(), fs::read(file().unwrap()).unwrap());
     fs::remove_file(&path).unwrap();
     place.ctx("trace prune").ok();
     assert_eq!(numbers(&place), [1, 2, 3, 4]);
-    // A file that cannot be read may hold anything.
+    // An unreadable file may hold anything.
     fs::write(&path, "{}").unwrap();
     let output = place.ctx("trace prune");
     assert_eq!(output.exit, 5, "{}", output.whole());
@@ -356,7 +357,7 @@ fn a_damaged_log_is_not_pruned() {
     assert_eq!(numbers(&place), [1, 2, 3, 4]);
 }
 
-/// A disk that fails from the n-th change on that is about logs of accesses or changes.
+/// A disk that fails from the n-th change of an access log or change log on.
 #[derive(Debug)]
 struct Killed {
     left: AtomicUsize,
@@ -373,7 +374,7 @@ impl Overseer for Killed {
     }
 }
 
-/// Gives the log files of lines 1 to 2, 3 to 4 and from 5 on.
+/// Splits the log into files with the lines 1 to 2, 3 to 4, and from 5 on.
 fn split(place: &Place) {
     let path = files(place).remove(0);
     let text = fs::read_to_string(&path).unwrap();
@@ -410,7 +411,7 @@ fn a_command_that_is_killed_anywhere_leaves_a_log_that_verifies_and_is_pruned_la
             let prune = format!("trace prune --before {before}");
             let output = place.typed(&prune).on(overseer);
             was_whole = output.exit == 0;
-            // The log verifies whatever was done, and every line that is not pruned is there.
+            // In every case the log verifies, and contains every line that is not pruned.
             let said = place.ctx("trace verify");
             assert_eq!(said.exit, 0, "{n}: {}{}", output.whole(), said.whole());
             let numbers = numbers(place);
@@ -430,7 +431,7 @@ fn a_command_that_is_killed_anywhere_leaves_a_log_that_verifies_and_is_pruned_la
             if was_whole {
                 break;
             }
-            // As it was before.
+            // The files are restored.
             for path in files(place) {
                 fs::remove_file(path).unwrap();
             }
@@ -479,7 +480,7 @@ fn readers_lose_no_line_while_a_log_is_pruned() {
         }
         place.ctx("trace prune").ok();
     });
-    // 20 old ones; the last of them may be the last line when the others come.
+    // Of the 20 old lines, the last one may be the last line when the others arrive.
     let numbers = numbers(&place);
     assert_eq!(numbers.last(), Some(&44));
     assert!(numbers[0] == 20 || numbers[0] == 21, "{numbers:?}");
@@ -510,7 +511,7 @@ fn a_copy_keeps_what_was_pruned_from_its_source() {
     assert_eq!(collect(), (0, "1 file: 0 new, 0 extended, 1 unchanged, 0 refused\n".to_owned()));
     let report = place.ctx("trace verify --logs ../logs --json").ok().json("ctx.trace.verify");
     assert_eq!((&report["lines"], &report["pruned"]), (&7.into(), &Value::Array(Vec::new())));
-    // A copy that ends before the cut lacks what was pruned in between, and says so.
+    // A copy that ends before the cut lacks the lines that were pruned in between, and reports it.
     let copy = fs::read_dir(place.home().join("logs")).unwrap().next().unwrap().unwrap().path();
     let text = fs::read_to_string(&copy).unwrap();
     let first: String = text.split_inclusive('\n').take(2).collect();
@@ -519,7 +520,7 @@ fn a_copy_keeps_what_was_pruned_from_its_source() {
     assert_eq!(copied(), "1 2 5 6 7");
     let report = place.ctx("trace verify --logs ../logs --json").ok().json("ctx.trace.verify");
     assert_eq!((&report["pruned"][0]["from"], &report["pruned"][0]["to"]), (&3.into(), &4.into()));
-    // A source that lost more than was pruned is refused.
+    // A source that lost more than the pruned lines is refused.
     let source = files(&place).remove(0);
     let whole = fs::read_to_string(&source).unwrap();
     let less: String = whole.split_inclusive('\n').take(1).collect();
@@ -536,7 +537,7 @@ fn a_copy_keeps_what_was_pruned_from_its_source() {
 #[test]
 fn a_pruning_that_no_writer_makes_is_damage_to_both_verifiers() {
     let place = old_and_new();
-    // As with a forged line, the change log excuses what is gone.
+    // As for a forged line, the change log explains the missing lines.
     place.ctx("trace prune --now 2099-01-01T00:00:00.000Z").ok();
     assert_eq!(numbers(&place), [4]);
     let now = "--now 2026-11-27T00:00:00.000Z";
@@ -549,7 +550,7 @@ fn a_pruning_that_no_writer_makes_is_damage_to_both_verifiers() {
     let faults: Vec<&Value> = said["changes"]["faults"].as_array().unwrap().iter().collect();
     assert_eq!(faults.iter().map(|fault| &fault["message"]).collect::<Vec<_>>(), messages);
     assert!(faults.iter().all(|fault| fault["code"] == "audit-contradicts"), "{said}");
-    // The vault's change log excuses what a copy lacks, too.
+    // The vault's change log explains the missing lines of a copy, too.
     let copy = folder(&place).display().to_string();
     let said = place.args(&["trace", "verify", "--logs", &copy]).run().exits(1);
     assert!(said.stdout.contains("audit-contradicts"), "{}", said.whole());

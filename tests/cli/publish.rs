@@ -1,4 +1,4 @@
-//! `ctx publish`: what becomes of a file, of its history, and of the log.
+//! `ctx publish`: its effect on a file, its history, and the log.
 
 use insta::assert_snapshot;
 
@@ -126,7 +126,7 @@ fn crlf_and_a_byte_order_mark_stay_in_the_file_and_out_of_the_hash() {
     plain.write("nodes/a.md", "---\ntitle: A\n---\n\nOne.\n");
     plain.ctx("publish --all").ok();
     assert_eq!(kept, plain.read("nodes/.versions/a/v1.md"));
-    // Another line end is no change.
+    // Another line end is not a change.
     place.write("nodes/a.md", &kept);
     assert_snapshot!(place.ctx("publish --changed").whole(), @"
     exit: 0
@@ -357,13 +357,13 @@ fn an_import_need_not_wait_for_the_disk() {
     place.ctx("verify").ok();
 }
 
-/// An editor may have had the file open when version 1 was made of it.
+/// An editor may have opened the file before version 1 was made of it.
 #[test]
 fn a_file_without_a_version_reverts_none() {
     let place = Place::vault();
     place.write("nodes/n.md", "my draft\n");
     place.ctx("publish nodes/n").ok();
-    // Whatever was saved over version 1 was made from what became version 1.
+    // A text that was saved over version 1 was made from the text of version 1.
     place.write("nodes/n.md", "my draft\nmore\n");
     place.ctx("publish nodes/n").ok();
     place.write("nodes/n.md", "my draft\nhuman line\n");

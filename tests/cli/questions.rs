@@ -1,4 +1,4 @@
-//! Questions to the logs that are answered in part, or not at all, say so.
+//! Answers from logs that are incomplete or impossible, and say so.
 
 use std::fs;
 use std::os::unix::ffi::OsStringExt as _;
@@ -10,14 +10,14 @@ use serde_json::{Value, json};
 use crate::evidence::sha256;
 use crate::harness::Place;
 
-/// The only file of the access log.
+/// Returns the path of the only file of the access log.
 fn log(place: &Place) -> PathBuf {
     let audit = place.home().join(".local/state/contextnest/audit");
     let vault = fs::read_dir(audit).unwrap().next().unwrap().unwrap().path();
     fs::read_dir(vault).unwrap().next().unwrap().unwrap().path()
 }
 
-/// Changes the lines of the log, and chains them once more.
+/// Changes the lines of the log, and chains them again.
 fn forge(place: &Place, change: impl FnOnce(&mut Vec<Value>)) {
     let path = log(place);
     let text = fs::read_to_string(&path).unwrap();
@@ -45,7 +45,7 @@ fn vault() -> Place {
     place
 }
 
-/// The traces that an answer lists.
+/// Returns the number of traces that an answer lists.
 fn listed(place: &Place, line: &str) -> usize {
     let output = place.ctx(line);
     output.stdout.lines().count()
@@ -172,7 +172,7 @@ fn trace_refuses_invalid_filters() {
     assert!(told.contains("`ctx impact nodes/a 2` lists the accesses to one version"), "{told}");
     let told = place.ctx("impact nodes/a#part").exits(1).stderr;
     assert!(told.contains("`ctx impact nodes/a` lists the accesses to it"), "{told}");
-    // It has ended already.
+    // The period has ended already.
     place.ctx("trace follow --to 2020-01-01").ok();
 }
 
@@ -232,7 +232,7 @@ fn a_line_that_contradicts_itself_or_its_checkpoint_is_told() {
     let told = place.ctx("trace verify").exits(1).stdout;
     assert!(told.contains("audit-malformed: ") && told.contains("not pinned"), "{told}");
     let told = place.ctx("replay --session s").exits(1).stderr;
-    // The line, and the one after it, which does not follow the one before.
+    // The faults are the line, and the next one, which does not follow it.
     assert!(told.contains("the log has 2 faults"), "{told}");
 }
 
@@ -334,7 +334,7 @@ fn restoring_hands_out_a_text_and_is_recorded_first() {
     place.ctx("restore nodes/a --force --session r").ok();
     place.ctx("restore nodes/a --version 1 --dry-run --session r").ok();
     place.ctx("restore nodes/a --version 1 --session r").ok();
-    // The text is there already: none is handed out.
+    // The file already has the text, so no text is returned.
     place.ctx("restore nodes/a --version 1 --session r").ok();
     let listed = place.ctx("trace list --session r --json").ok().json("ctx.trace.list");
     let events: Vec<&Value> =
@@ -349,7 +349,7 @@ fn restoring_hands_out_a_text_and_is_recorded_first() {
     contextnest://nodes/a@1 v1  same
     3 texts: 2 same, 0 different, 1 cannot tell
     ");
-    // Where nothing can be recorded, and it has to be, no file is written.
+    // If the access must be recorded but cannot be, no file is written.
     place.edit(".context/config.yaml", "audit:\n", "audit:\n  durability: sync\n");
     place.write("nodes/a.md", "lost\n");
     let dir = place.home().join("file");
@@ -508,7 +508,7 @@ fn a_folder_of_accesses_that_is_none_is_a_fault_and_hides_no_other_log() {
             told.contains("file-unreadable: .context/audit/access:1: cannot list it"),
             "{told}"
         );
-        // What is not found may be there.
+        // The log may contain lines that are not found.
         let told = place.ctx("replay --session t").exits(5).stderr;
         assert!(told.contains("the access log `.context/audit/access`"), "{told}");
         place.ctx("trace show 00000000-1").exits(5);

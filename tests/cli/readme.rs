@@ -5,7 +5,7 @@ use std::path::Path;
 
 use crate::harness::{Place, repository};
 
-/// The lines of all `sh` blocks.
+/// Returns the lines of all `sh` blocks.
 fn commands(markdown: &str) -> Vec<&str> {
     let (mut found, mut inside) = (Vec::new(), false);
     for line in markdown.lines() {
@@ -18,10 +18,10 @@ fn commands(markdown: &str) -> Vec<&str> {
     found
 }
 
-/// Runs the commands of these texts in one shell, with `ctx` for what builds and runs it.
+/// Runs the commands of these texts in one shell, with `ctx` instead of `cargo run`.
 fn paste(place: &Place, texts: &[&str]) {
     let lines = texts.iter().flat_map(|text| commands(text));
-    // The two that build from the source are what runs this test.
+    // Building and testing are skipped, because this test has been built already.
     let script: Vec<String> = lines
         .filter(|line| *line != "cargo test" && !line.starts_with("cargo install"))
         .map(|line| line.replace("cargo run --release -- ", "ctx "))
@@ -56,7 +56,7 @@ fn every_command_of_the_readme_and_the_guides_works_when_pasted() {
     assert!(readme.lines().count() <= 200);
 }
 
-/// Every link to a file of the repository leads to one.
+/// Every link to a file of the repository must lead to an existing one.
 #[test]
 fn links_of_the_documentation_lead_somewhere() {
     let pages = [

@@ -1,5 +1,4 @@
-//! A vault that may not be written: everything can be read of it, and writing says which file and
-//! why.
+//! A read-only vault: every text can be read, and a refused write names the file and the reason.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt as _;
@@ -9,12 +8,12 @@ use insta::assert_snapshot;
 
 use crate::harness::{CTX, Output, Place, files_in};
 
-/// A vault with an edit that is not published, and its whole place closed to writers.
+/// Returns a vault with an unpublished edit, in a place that is closed to writers.
 fn closed() -> Place {
     let place = Place::published(&[("nodes/a", "# A\n\n#x\n"), ("nodes/b", "# B\n")]);
     place.ctx("pack add p --query #x").ok();
     place.edit("nodes/b.md", "# B\n", "# B\n\nmore\n");
-    // Whoever runs it must be able to get there.
+    // The user of the test must be able to reach the binary.
     fs::copy(CTX, place.home().join("ctx")).unwrap();
     set_modes(place.home(), 0o555, 0o444);
     fs::set_permissions(place.home().join("ctx"), Permissions::from_mode(0o555)).unwrap();
@@ -32,7 +31,7 @@ fn set_modes(folder: &Path, folders: u32, files: u32) {
     fs::set_permissions(folder, Permissions::from_mode(folders)).unwrap();
 }
 
-/// Runs it as somebody whom modes concern.
+/// Runs a command as a user to whom file modes apply.
 fn ctx(place: &Place, line: &str) -> Output {
     match rustix::process::geteuid().is_root() {
         false => place.ctx(line),

@@ -1,4 +1,4 @@
-//! `reads: stewards`: what a principal is shown in a governed vault, whichever verb is asked.
+//! `reads: stewards`: the texts that a principal may see in a governed vault, for every verb.
 
 use contextnest::model::id::DocumentId;
 use contextnest::model::principal::Principal;
@@ -14,13 +14,13 @@ use crate::mcp::{STATELESS, answers_of, opener, request};
 const VAULT: &str = "vault:\n  - {principal: bo@x.com, role: reviewer}\n  \
                      - {principal: kim@x.com, role: reviewer}\n";
 
-/// Who reads `#hush`, and who `#open`.
+/// Stewards: some read `#hush`, and others `#open`.
 const BY_TAGS: &str = "tags:\n  \
     hush: [{principal: kim@x.com, role: reviewer}, {principal: bo@x.com, role: editor}]\n  \
     open: [{principal: vi@x.com, role: viewer}, {principal: kim@x.com, role: reviewer}, \
     {principal: bo@x.com, role: editor}]\n";
 
-/// A governed vault with these documents, which shows each principal what these stewards allow.
+/// Returns a governed vault with these documents, which only these stewards read.
 fn governed(documents: &[(String, String)], stewards: &str) -> Place {
     let place = Place::vault();
     for (id, text) in documents {
@@ -37,8 +37,8 @@ fn documents(all: &[(&str, &str)]) -> Vec<(String, String)> {
     all.iter().map(|(id, text)| ((*id).to_owned(), (*text).to_owned())).collect()
 }
 
-/// Two documents for everybody with a role at the vault, one for counsel, one for who may read
-/// `#secret`.
+/// Returns a vault with two documents for everyone with a role at the vault, one for counsel, and
+/// one for readers of `#secret`.
 fn example() -> Place {
     let all = documents(&[
         ("nodes/open", "# Open\n\napple pie\n"),
@@ -54,7 +54,7 @@ fn example() -> Place {
 #[test]
 fn a_hold_that_a_reader_may_not_see_cannot_be_lifted_by_its_name() {
     let place = example();
-    // On another machine: here is only the line of the change log.
+    // Another machine has only the line of the change log.
     let other = place.home().join("other");
     let held = "trace hold place --document nodes/legal/terms --reason case --as lee@x.com";
     let hold = place.typed(held).var("CTX_AUDIT_DIR", other.to_str().unwrap()).run().ok().stdout;
@@ -117,7 +117,7 @@ fn a_reader_sees_what_stewards_allow_and_how_much_is_not_shown() {
     apple juice
     -- stderr
     ");
-    // Whom the vault trusts most reads what no narrower scope takes.
+    // Stewards of the vault read the documents that no narrower scope reserves.
     assert_snapshot!(place.ctx("list --as bo@x.com").whole(), @"
     exit: 0
     -- stdout
@@ -169,7 +169,7 @@ fn nothing_is_readable_without_a_principal() {
         assert_eq!(said.stdout, "", "{command}");
         assert!(said.stderr.contains("--as you@example.com"), "{command}: {}", said.stderr);
     }
-    // The working copy is compared whoever asks.
+    // The working copy is compared for every principal.
     place.typed("verify").without("CTX_PRINCIPAL").run().ok();
     place.typed("status").without("CTX_PRINCIPAL").run().ok();
 }
@@ -185,7 +185,7 @@ fn a_submission_is_shown_to_who_may_read_it() {
     assert!(shown("sam@x.com").ok().stdout.contains("vinegar"));
     let refused = shown("vi@x.com");
     assert!(refused.exit != 0 && !refused.whole().contains("vinegar"), "{}", refused.whole());
-    // Another tag does not open what is published.
+    // Another tag in the live file does not open the published text.
     place.edit("nodes/plan.md", "tags: [secret]", "tags: [open]");
     place.ctx("submit nodes/plan --as sam@x.com").exits(3);
 }
@@ -222,7 +222,7 @@ fn a_refusal_shows_only_versions_that_its_reader_may_read() {
         place.ctx(&command).exits(4).stderr
     };
     assert!(refused("kim@x.com").contains("-tags: [hush]"), "{}", refused("kim@x.com"));
-    // Version 3 may be read by a viewer of `#open`, and version 1 not.
+    // A viewer of `#open` may read version 3, but not version 1.
     let viewer = refused("vi@x.com");
     assert!(viewer.contains("version 3, by kim@x.com") && !viewer.contains("juice"), "{viewer}");
     assert!(!viewer.contains("hush"), "{viewer}");
@@ -263,7 +263,7 @@ fn a_history_has_no_version_that_may_not_be_read() {
     messages.push(request(STATELESS, 2, "completion/complete", complete));
     let told = answers_of(&place, "mcp --as vi@x.com", &messages);
     let report = &told[&1]["result"]["structuredContent"];
-    // The step that was approved is none of a viewer's business.
+    // The approved step is not shown to a viewer.
     assert_eq!((versions(report), &report["omitted"]), (vec![5], &json!(1)));
     assert_eq!(told[&2]["result"]["completion"]["values"], json!(["4", "1"]));
 }
@@ -368,7 +368,7 @@ fn damage_to_a_file_of_the_rules_opens_nothing() {
     }
 }
 
-/// Every way to be handed text or names.
+/// Every way to get texts or names.
 const QUESTIONS: [&str; 26] = [
     "list",
     "list --snippets",
@@ -409,14 +409,14 @@ prop_compose! {
         -> (usize, Vec<&'static str>) { (folder, tags) }
 }
 
-/// Scopes with a role for some people.
+/// Draws scopes with a role for some people.
 fn scopes() -> impl Strategy<Value = Vec<(usize, Vec<&'static str>)>> {
     let people = || prop::sample::subsequence(PEOPLE.to_vec(), 1..3);
     prop::collection::btree_map(0..9_usize, people(), 0..6)
         .prop_map(|map| map.into_iter().collect())
 }
 
-/// `stewards.yaml` with these scopes: folders, tags, documents.
+/// Returns `stewards.yaml` with these scopes: folders, tags, documents.
 fn spelled(scopes: &[(usize, Vec<&str>)], ids: &[String]) -> String {
     let list = |people: &[&str]| {
         let each = people.iter().map(|who| format!("{{principal: {who}, role: viewer}}"));
@@ -474,7 +474,7 @@ proptest! {
             let questions: Vec<String> =
                 QUESTIONS.iter().map(|q| (*q).to_owned()).chain(of_each).collect();
             for question in questions {
-                // Who has which role is no secret.
+                // Roles are not secret.
                 let named_in_scopes = question == "owners";
                 for is_cached in [true, false] {
                     let asked = place.typed(&format!("{question} --as {who}"));
@@ -503,7 +503,7 @@ proptest! {
     }
 }
 
-/// A vault in which the documents below `nodes/sec/` are for others than Lee; some were changed
+/// Returns a vault in which Lee may not read the documents below `nodes/sec/`; some were changed
 /// before the vault was governed.
 fn with_secrets() -> Place {
     let place = Place::vault();
@@ -525,7 +525,7 @@ fn with_secrets() -> Place {
     place
 }
 
-/// No word of what Lee may not read.
+/// Asserts that the output contains no word that Lee may not read.
 fn hides(said: &Output, command: &str) {
     for word in ["sec/s", "SECRETTITLE", "topsecretword"] {
         assert!(!said.whole().contains(word), "{command} tells {word}: {}", said.whole());
@@ -567,9 +567,9 @@ fn a_change_of_a_document_that_may_not_be_read_is_not_in_the_change_log() {
     for command in ["trace list --format otlp", "trace list --format prov-json", "trace list"] {
         hides(&place.ctx(&format!("{command} --as lee@x.com")), command);
     }
-    // Copies of change logs say no more.
+    // Copies of change logs reveal no more.
     hides(&place.ctx("trace list --logs .context/audit --json --as lee@x.com"), "--logs");
-    // What was written about a readable document is there, but no words of a command line.
+    // Records about a readable document are shown, but no words of a command line.
     for (words, exit) in [
         ("topsecretword", 1),
         ("SECRETTITLE", 1),
@@ -580,7 +580,8 @@ fn a_change_of_a_document_that_may_not_be_read_is_not_in_the_change_log() {
         let command = format!("trace grep '{words}' --verb submit --as lee@x.com");
         place.args(&crate::harness::words(&command)).run().exits(exit);
     }
-    // Who may read everything sees it all, and no one else without a name.
+    // A principal who may read everything sees all of it; a command without a principal sees
+    // nothing.
     place.ctx("trace grep topsecretword --as bo@x.com").exits(1);
     assert!(place.typed("trace list").without("CTX_PRINCIPAL").run().exits(2).stdout.is_empty());
 }
@@ -666,7 +667,7 @@ fn an_output_is_made_again_as_who_asked_for_it() {
     resolve  same
     3 outputs: 2 same, 0 different, 1 cannot tell
     ");
-    // Another reader, who may read these texts, but not everything that a list may name.
+    // Another reader may read these texts, but not everything that a list may name.
     assert_snapshot!(replayed("kim@x.com"), @"
     list  cannot tell: you may not read all that it has
     read  same
@@ -675,7 +676,7 @@ fn an_output_is_made_again_as_who_asked_for_it() {
     ");
 }
 
-/// A governed vault with two documents, of which Lee, a reviewer of one, may not read the other.
+/// Returns a governed vault with two documents; Lee, a reviewer of one, may not read the other.
 fn with_a_hidden_part() -> Place {
     let place = Place::vault();
     place.edit(".context/config.yaml", "layout:", "reads: stewards\nlayout:");
@@ -742,7 +743,7 @@ fn an_error_about_a_change_does_not_name_its_parts_that_may_not_be_read() {
         assert!(said.contains("of the change that you may not read"), "{line}: {said}");
         said
     };
-    // Of the withdrawal of the hidden part there is no line.
+    // No line records the withdrawal of the hidden part.
     place.ctx("withdraw nodes/sec/s --as ana@x.com").ok();
     for (path, bytes) in &before {
         if path.starts_with(".context/audit/") || path.starts_with("nodes/pub/.versions/") {
@@ -828,7 +829,7 @@ fn the_block_for_an_agent_says_how_much_may_not_be_read() {
 fn accesses_of_others_in_the_vault_are_not_there_for_a_limited_reader() {
     let place = with_secrets();
     place.edit(".context/config.yaml", "audit:\n", "audit:\n  accesses: vault\n");
-    // A live setting that is stricter holds (AUDIT-23).
+    // A stricter live setting is in force (AUDIT-23).
     place.ctx("read nodes/pub/p --session kims --as kim@x.com").ok();
     place.ctx("search 'plain whatKimAsks' --session kims --as kim@x.com").ok();
     place.ctx("read nodes/pub/p --session lees --as LEE@x.com").ok();
@@ -860,7 +861,7 @@ fn accesses_of_others_in_the_vault_are_not_there_for_a_limited_reader() {
         "evidence export --session kims --out ../bundle".to_owned(),
     ] {
         let said = place.ctx(&format!("{command} --as lee@x.com")).whole();
-        // Changes of what Lee may read are there, those of Kim, too.
+        // Changes of documents that Lee may read are shown, even those by Kim.
         let is_of_changes = command.starts_with("trace list");
         for word in ["whatKimAsks", if is_of_changes { "kims" } else { "kim@x.com" }] {
             assert!(!said.contains(word), "{command} tells {word}: {said}");
@@ -869,7 +870,8 @@ fn accesses_of_others_in_the_vault_are_not_there_for_a_limited_reader() {
     place.ctx("trace verify --as lee@x.com").ok();
 }
 
-/// A vault that keeps accesses, in which Bo, a reviewer of the whole vault, may not read `nodes/pub/`.
+/// Returns a vault that keeps accesses, in which Bo, a reviewer of the whole vault, may not
+/// read `nodes/pub/`.
 fn with_accesses() -> Place {
     let place = with_secrets();
     place.edit(".context/config.yaml", "audit:\n", "audit:\n  accesses: vault\n");
@@ -887,7 +889,7 @@ fn a_reviewer_of_the_vault_answers_for_accesses_of_what_they_may_read() {
     let listed = bo("trace list --session kims --json").ok().json("ctx.trace.list");
     let rows = listed["traces"].as_array().unwrap();
     let verbs: Vec<&str> = rows.iter().map(|row| row["verb"].as_str().unwrap()).collect();
-    // A listing does not say what it listed.
+    // A listing does not record what it listed.
     assert_eq!(verbs, ["read", "search"], "{listed}");
     assert!(rows.iter().all(|row| row["query"].is_null()), "{listed}");
     for row in rows {
@@ -906,7 +908,8 @@ fn a_reviewer_of_the_vault_answers_for_accesses_of_what_they_may_read() {
     assert!(replayed.contains("2 texts: 1 same, 0 different, 1 cannot tell"), "{replayed}");
     let replayed = bo("replay --session kims --output").exits(1).stdout;
     assert!(replayed.contains("its command line is not shown to you"), "{replayed}");
-    // What Bo may not read is not there, and Lee, who has no role at the vault, sees nothing.
+    // Documents that Bo may not read are not shown, and Lee, without a role at the vault, sees
+    // nothing.
     assert_snapshot!(bo("replay --session pubs").exits(1).stderr, @"
     note: only what you may read of the logs is shown
     error[unknown-trace]: no such access is recorded that you may read

@@ -1,4 +1,4 @@
-//! The log from the histories.
+//! `ctx checkpoint rebuild`: the log from the histories.
 
 use insta::assert_snapshot;
 
@@ -6,7 +6,7 @@ use crate::harness::{Place, files_in, instant_of};
 
 const LOG: &str = ".versions/checkpoints.jsonl";
 
-/// A vault with every kind of event.
+/// Returns a vault with every kind of event.
 fn eventful(form: &str) -> Place {
     let place = Place::vault();
     place.edit(
@@ -42,7 +42,7 @@ fn histories_of_ours_give_the_same_log_hash_for_hash() {
         let output = place.ctx("checkpoint rebuild --from-scratch --dry-run").ok();
         assert_eq!(output.stdout, "the histories give the same log: 6 checkpoints\n");
         assert_eq!(place.tree(), before);
-        // Nothing is written where it says the same, and all of it where it is gone.
+        // An equal log is not written, and a missing one is written completely.
         place.ctx("checkpoint rebuild --from-scratch").ok();
         assert_eq!(place.bytes(path_of(form)), log);
         place.remove(path_of(form));
@@ -130,7 +130,7 @@ fn rebuild_makes_no_checkpoint_of_uncommitted_files() {
     place.edit("nodes/a.md", "# A\n", "# A\n\nmore\n");
     place.ctx("publish nodes/a").ok();
     place.write(LOG, &log);
-    // As if the second publication had died: nobody remembers its checkpoint.
+    // The second publication was interrupted, and no head of it is trusted.
     place.ctx("head trust").ok();
     place.began(&instant_of(&place.read("nodes/.versions/a/history.yaml")));
     for _ in 0..2 {
@@ -147,7 +147,7 @@ fn rebuild_beyond_the_trusted_head_needs_force() {
     let duplicate = place.duplicate();
     place.edit("nodes/a.md", "more", "much more");
     place.ctx("publish nodes/a").ok();
-    // The log breaks for somebody who never saw the last event.
+    // The log breaks for a user who never saw the last event.
     for (path, bytes) in files_in(place.root())
         .into_iter()
         .filter(|(path, _)| path.contains(".versions/") || path.contains("/audit/"))
@@ -179,7 +179,7 @@ fn rebuild_beyond_the_trusted_head_needs_force() {
     old.ctx("checkpoint rebuild --force").ok();
 }
 
-/// A log that was cut and then went on does not hold what was truncated, and `rebuild` says so.
+/// A log that was truncated and then continued lacks checkpoints, and `rebuild` names them.
 #[test]
 fn rebuild_names_checkpoints_lost_before_later_ones() {
     let place = eventful("delta");
@@ -195,7 +195,7 @@ fn rebuild_names_checkpoints_lost_before_later_ones() {
     assert_eq!(json["passed_over"], serde_json::json!([{"id": "nodes/lost", "version": 1}]));
 }
 
-/// All heads that were noted elsewhere would be void.
+/// Another first checkpoint would invalidate all heads that were noted elsewhere.
 #[test]
 fn another_first_checkpoint_needs_its_own_option() {
     let place = eventful("delta");
@@ -222,7 +222,7 @@ fn another_first_checkpoint_needs_its_own_option() {
     place.ctx("checkpoint list").ok();
 }
 
-/// Where the first line is a lie, the trusted head says what was there.
+/// If the first line is forged, the trusted head shows the original one.
 #[test]
 fn the_trusted_first_checkpoint_needs_no_option() {
     let place = eventful("delta");
@@ -232,8 +232,8 @@ fn the_trusted_first_checkpoint_needs_no_option() {
     assert_eq!(place.read(LOG), log);
 }
 
-/// A governed vault with a version of `nodes/b` that was published where the vault was not governed,
-/// and without its log.
+/// Returns a governed vault without its log, and with a version of `nodes/b` that was published in
+/// an ungoverned copy.
 fn with_an_unreviewed_version() -> Place {
     let place = Place::published(&[("nodes/a", "# A\n"), ("nodes/b", "# B\n")]);
     let ungoverned = place.duplicate();
@@ -242,7 +242,7 @@ fn with_an_unreviewed_version() -> Place {
         "vault: [{principal: bo@x.com, role: reviewer}, {principal: kim@x.com, role: reviewer}]\n",
     );
     place.ctx("govern on").ok();
-    // Later than the vault became governed.
+    // The version is later than the beginning of governance.
     (0..9).for_each(|_| drop(ungoverned.ctx("list").ok()));
     ungoverned.edit("nodes/b.md", "# B", "# B\n\nEVIL");
     ungoverned.ctx("publish nodes/b").ok();
@@ -276,7 +276,7 @@ fn a_rebuild_publishes_nothing_in_a_governed_vault_that_no_approval_vouches_for(
     left out from version 2 on, without an approval: nodes/b: it was published in a governed vault without a submission
     ");
     assert!(!place.ctx("read nodes/b --as bo@x.com").ok().stdout.contains("EVIL"));
-    // No writer builds on what is left out.
+    // No writer extends a history that was left out.
     let refused = place.ctx("submit nodes/b --as bo@x.com").exits(1).stderr;
     assert!(refused.contains("error[history-unsealed]"), "{refused}");
 }
@@ -290,7 +290,7 @@ fn a_rebuild_against_the_change_log_needs_force() {
     (0..3).for_each(|_| drop(place.ctx("list").ok()));
     place.write("nodes/b.md", "# B\n");
     place.ctx("publish nodes/b").ok();
-    // A history that is dated before the last event is planted, and the log deleted.
+    // A history that is dated before the last event is planted, and the log is deleted.
     for (path, bytes) in files_in(&copy.path("nodes/.versions/zz")) {
         place.write(&format!("nodes/.versions/zz/{path}"), bytes);
     }

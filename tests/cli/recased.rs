@@ -1,5 +1,5 @@
-//! Live files whose names differ in case from the ids of their documents, after `ctx mv` or a rename
-//! by git, an editor or a sync program.
+//! Live files whose names differ in case from the ids of their documents, after `ctx mv` or a
+//! rename by git, an editor or a sync program.
 
 use std::collections::BTreeMap;
 use std::os::unix::fs::symlink;
@@ -13,7 +13,7 @@ const STEWARDS: &str = "version: 1\nvault:\n  - {principal: bo@x.com, role: revi
                         - {principal: kim@x.com, role: reviewer}\n  \
                         - {principal: ana@example.com, role: editor}\n";
 
-/// Two documents, of which `nodes/beta` links to `nodes/Alpha`.
+/// Returns a vault with two documents; `nodes/beta` links to `nodes/Alpha`.
 fn place() -> Place {
     Place::published(&[
         ("nodes/Alpha", "# Alpha\n\nOne.\n"),
@@ -21,14 +21,14 @@ fn place() -> Place {
     ])
 }
 
-/// The same after `git mv nodes/Alpha.md nodes/alpha.md`.
+/// Returns a vault after `git mv nodes/Alpha.md nodes/alpha.md`.
 fn renamed() -> Place {
     let place = place();
     rename(&place, "nodes/Alpha.md", "nodes/alpha.md");
     place
 }
 
-/// The histories and the logs.
+/// Returns the histories and the logs.
 fn recorded(place: &Place) -> BTreeMap<String, Vec<u8>> {
     let mut files = place.tree();
     files.retain(|path, _| path.contains(".versions/") || path.contains(".context/audit/"));
@@ -39,7 +39,7 @@ fn rename(place: &Place, from: &str, to: &str) {
     place.args::<&str>(&[]).shell(&format!("mv -n {from} {to}")).ok();
 }
 
-/// The live files and the histories in `nodes`.
+/// Returns the live files and the histories in `nodes`.
 fn names(place: &Place) -> Vec<String> {
     let names = place.tree().into_keys().filter(|path| path.starts_with("nodes/"));
     let name = |path: String| {
@@ -127,7 +127,7 @@ fn mv_renames_only_the_file_if_only_the_case_changes() {
     -- stderr
     ");
     assert_eq!(place.tree(), before);
-    // Nothing is published, so that edits may wait.
+    // Nothing is published, so edits may stay.
     place.edit("nodes/Alpha.md", "One.", "Two.");
     let text = place.read("nodes/Alpha.md");
     assert_snapshot!(place.ctx("mv nodes/Alpha nodes/alpha").whole(), @"
@@ -203,7 +203,7 @@ fn two_files_whose_names_differ_in_case_are_refused() {
     place.ctx("mv nodes/Alpha nodes/alpha").exits(1);
     assert_eq!(place.tree(), before);
     place.ctx("verify").ok();
-    // Neither of two is the file of a third name.
+    // If two files differ in case from a third name, neither is its file.
     rename(&place, "nodes/Alpha.md", "nodes/ALPHA.md");
     let found = place.ctx("verify").exits(1).stdout;
     assert!(found.contains("[document-missing] nodes/Alpha"), "{found}");
@@ -273,7 +273,7 @@ fn links_by_the_new_name_lead_to_the_document() {
     }
     let retired = place.ctx("retire nodes/alpha --dry-run").ok().stdout;
     assert!(retired.contains("nodes/beta.md:"), "{retired}");
-    // Where the file is named otherwise, other readers do not find it.
+    // Other readers do not find a file whose name differs.
     rename(&place, "nodes/alpha.md", "nodes/Alpha.md");
     assert!(place.ctx("validate").ok().stdout.contains("link-broken"));
 }

@@ -1,4 +1,4 @@
-//! What a command leaves that died, and what the next one makes of it.
+//! Uncommitted files of interrupted commands, and how the next command treats them.
 
 use insta::assert_snapshot;
 
@@ -7,18 +7,18 @@ use crate::harness::{Place, instant_of};
 const LOG: &str = ".versions/checkpoints.jsonl";
 const HISTORY: &str = "nodes/.versions/a/history.yaml";
 
-/// Two versions of a document, published; and the vault as it was before the second.
+/// Returns a vault with two published versions of a document, and a copy from before the second.
 fn two() -> (Place, Place) {
     let place = Place::unrecorded(&[("nodes/a", "# A\n")]);
     let before = place.duplicate();
-    // A trusted head is of one place.
+    // A trusted head belongs to one place.
     before.ctx("verify").ok();
     place.edit("nodes/a.md", "# A\n", "# A\n\nmore\n");
     place.ctx("publish nodes/a").ok();
     (place, before)
 }
 
-/// A vault with version 2 of the history, which died before its checkpoint.
+/// Returns a vault with version 2 in the history, whose writer died before its checkpoint.
 fn interrupted_before_its_commit() -> Place {
     let (after, before) = two();
     before.write(HISTORY, after.bytes(HISTORY));
@@ -97,7 +97,7 @@ fn an_entry_that_was_cut_short_hides_nothing_that_is_sealed() {
         place.ctx("recover").ok();
         assert_eq!(place.bytes(HISTORY), whole[..sealed], "{end}");
     }
-    // What a power cut may leave of it.
+    // A power cut may leave such bytes.
     for rubbish in [&b"\0\0\0\0"[..], b"\0\0\n\0", b"  - \xff\xfe"] {
         place.write(HISTORY, [&whole[..sealed], rubbish].concat());
         place.began(&at);
@@ -114,7 +114,7 @@ fn a_torn_end_of_the_log_is_kept_where_a_writer_said_that_it_begins() {
         let place = Place::published(&[("nodes/a", "# A\n")]);
         let log = place.bytes(LOG);
         place.write(LOG, [&log[..], rubbish].concat());
-        // A memory alone says nothing: somebody else may have published since.
+        // A trusted head alone proves nothing: another principal may have published since.
         place.ctx("verify").exits(1);
         place.ctx("retire nodes/a").exits(1);
         place.began("2026-11-21T10:00:02.000Z");
@@ -190,8 +190,8 @@ fn without_a_trusted_head_the_user_decides() {
     place.ctx("verify").ok();
 }
 
-/// The memory of somebody who has not seen what others published since: a log that was cut back to
-/// it is found all the same.
+/// The user has not seen later publications, but a log that was truncated to the trusted head is
+/// still found.
 #[test]
 fn an_old_trusted_head_excuses_nothing() {
     let (place, before) = two();
@@ -208,20 +208,19 @@ fn an_old_trusted_head_excuses_nothing() {
     assert_snapshot!(before.ctx("verify").exits(1).stdout.lines().next().unwrap(), @"unsettled");
     before.ctx("publish --all").exits(1);
     before.ctx("recover").exits(4);
-    // Nor does the intent of an interrupted writer: the other's version is of another instant.
+    // The intent record does not explain it either: the other version has another time.
     before.began("2026-11-21T10:00:02.500Z");
     before.ctx("verify").exits(1);
     before.ctx("publish --all").exits(1);
     before.began("2026-11-21T10:00:02.500Z");
     before.ctx("recover").exits(4);
     assert_eq!(before.tree(), tree);
-    // With the log that it is of, all is well.
+    // The log that the record belongs to explains it.
     cut(&place);
     before.ctx("verify").ok();
 }
 
-/// Without the word in the vault, what a writer left that said what it begins is found all the
-/// same.
+/// Without the hint in the vault, the intent record still leads to the uncommitted files.
 #[test]
 fn recovery_works_without_the_hint() {
     let place = interrupted_before_its_commit();
@@ -229,12 +228,13 @@ fn recovery_works_without_the_hint() {
     let output = place.ctx("publish nodes/b").ok();
     assert!(output.stderr.contains("1 uncommitted file"), "{}", output.stderr);
     place.ctx("verify --allow-drift").ok();
-    // It is looked for once.
+    // It is searched for once.
     place.write(HISTORY, [place.bytes(HISTORY), b"  - ver".to_vec()].concat());
     place.ctx("verify --allow-drift").exits(1);
 }
 
-/// A vault whose last command died right after its commit, with word of it.
+/// Returns a vault whose last command was interrupted right after its commit, with its
+/// intent record.
 fn interrupted_after(line: &str) -> Place {
     let place = Place::published(&[("nodes/a", "# A\n"), ("nodes/b", "# B\n")]);
     place.edit("nodes/a.md", "# A\n", "# A\n\nmore\n");
@@ -258,7 +258,7 @@ fn files_that_were_left_behind_become_what_was_published() {
         let place = interrupted_after(line);
         let whole = place.duplicate();
         whole.remove(".context/local");
-        // Nothing that is in the vault is believed: without word of it nothing is looked for.
+        // Files in the vault are not trusted: without an intent record nothing is searched for.
         assert!(place.ctx("recover --dry-run").ok().stdout.contains("updated"), "{line}");
         let output = place.ctx("pack add p --query '#x'").ok();
         let output = if place.has(".context/local/event") {
@@ -391,7 +391,7 @@ fn a_live_file_that_cannot_be_written_does_not_stop_the_next_event() {
     place.edit("nodes/a.md", "# A\n", "# A\n\nmore\n");
     let edited = place.read("nodes/a.md");
     place.ctx("publish nodes/a").ok();
-    // A writer died after its commit, and what is in the way of the live file stays there.
+    // A writer died after its commit, and an obstacle in place of the live file stays.
     place.write("nodes/a.md", &edited);
     std::fs::create_dir(place.path(".context/local/event")).unwrap();
     place.edit("nodes/b.md", "# B\n", "# B\n\nmore\n");
@@ -432,8 +432,8 @@ fn checkpoints_that_the_log_lost_or_that_do_not_follow_are_named() {
     assert!(place.ctx("recover").exits(1).stdout.contains("lost: checkpoint 2:"));
 }
 
-/// A vault with two versions of a document, and version 3 in its history, which died before its
-/// checkpoint.
+/// Returns a vault with two versions of a document, and version 3 in its history, whose writer died
+/// before its checkpoint.
 fn third_interrupted_before_its_commit() -> Place {
     let (place, _) = two();
     let duplicate = place.duplicate();
@@ -445,8 +445,7 @@ fn third_interrupted_before_its_commit() -> Place {
     duplicate
 }
 
-/// What a checkpoint once sealed might look like a file beside a log that was altered before its
-/// end.
+/// If a log was altered before its end, a sealed version might look like an uncommitted file.
 #[test]
 fn beside_an_altered_log_nothing_is_cleared() {
     let duplicate = third_interrupted_before_its_commit();
@@ -478,7 +477,7 @@ fn a_history_without_an_end_to_cut_is_left_to_people() {
     assert!(place.tree() == before);
 }
 
-/// Whose writer died knows it on every branch, until it is cleared away.
+/// The intent record is valid on every branch, until it is cleared.
 #[test]
 fn uncommitted_files_are_reported_on_every_branch() {
     let place = Place::new();
@@ -491,7 +490,7 @@ fn uncommitted_files_are_reported_on_every_branch() {
     place.edit("nodes/a.md", "one", "two");
     place.ctx("publish nodes/a").ok();
     let died = place.bytes(HISTORY);
-    // Back to where the writer had not committed yet.
+    // The files go back to before the commit of the writer.
     place.write(LOG, &before[LOG]);
     place.ctx("head trust").ok();
     place.write(HISTORY, &before[HISTORY]);
@@ -502,15 +501,15 @@ fn uncommitted_files_are_reported_on_every_branch() {
     place.ctx("verify --allow-drift").ok();
     let told = place.ctx("publish nodes/a").ok().stderr;
     assert!(told.contains("1 uncommitted file of an interrupted command"), "{told}");
-    // There is no word of it left on the other branch.
+    // The other branch contains no hint of it.
     place.write(HISTORY, &died);
     place.write(LOG, &before[LOG]);
     place.write(".git/HEAD", "ref: refs/heads/main\n");
     assert!(place.ctx("verify").exits(1).stdout.contains("published-unsealed"));
 }
 
-/// A log that lost its end beside what a writer left that died: only what was acknowledged comes
-/// back.
+/// A truncated log next to the files of an interrupted writer: only acknowledged events
+/// are restored.
 #[test]
 fn a_rebuilt_log_has_nothing_that_was_never_acknowledged() {
     let duplicate = third_interrupted_before_its_commit();

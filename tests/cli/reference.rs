@@ -1,4 +1,4 @@
-//! `docs/cli.md` is what `--help` says. `CTX_UPDATE_DOCS=1 cargo test` writes it anew.
+//! `docs/cli.md` contains the output of `--help`. `CTX_UPDATE_DOCS=1 cargo test` writes it.
 
 use std::fs;
 

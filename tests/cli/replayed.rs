@@ -19,13 +19,13 @@ fn vault() -> Place {
     place
 }
 
-/// The only file of the log.
+/// Returns the path of the only file of the log.
 fn log(place: &Place) -> PathBuf {
     let audit = place.home().join(".local/state/contextnest/audit");
     audit.join(files_in(&audit).keys().next().unwrap())
 }
 
-/// The only line of the log with a change, and the hash that it then has.
+/// Changes the only line of the log, and gives it the hash that follows.
 fn forge(place: &Place, change: impl FnOnce(&mut Value)) {
     let text = fs::read_to_string(log(place)).unwrap();
     let mut line: Value = serde_json::from_str(text.lines().next().unwrap()).unwrap();
@@ -37,7 +37,7 @@ fn forge(place: &Place, change: impl FnOnce(&mut Value)) {
     fs::write(log(place), serde_jcs::to_string(&line).unwrap() + "\n").unwrap();
 }
 
-/// The outcomes of the outputs of a session, each with why.
+/// Returns the outcomes of the outputs of a session, each with its reason.
 fn outcomes(place: &Place, session: &str) -> Vec<String> {
     let report = place.ctx(&format!("replay --session {session} --output --json"));
     let report = report.json("ctx.replay.output");
@@ -96,7 +96,7 @@ fn a_section_whose_anchor_is_too_long_for_a_uri_is_proved_by_the_uri_of_its_docu
     assert!(replayed.contains("0 different, 1 cannot tell"), "{replayed}");
     place.ctx("evidence export --session s -o s.tar").ok();
     place.ctx("evidence verify s.tar").ok();
-    // Of a section with an anchor that fits, a line has it.
+    // The line of a section contains its anchor, if it is valid.
     fs::remove_file(log(&place)).unwrap();
     place.ctx("read nodes/a#b --session s").ok();
     forge(&place, |line| line["documents"][0]["uri"] = "contextnest://nodes/a@1".into());
@@ -135,7 +135,7 @@ fn a_session_with_an_altered_line_is_not_said_to_be_the_same() {
         replayed.stdout.lines().last().unwrap(),
         "1 text: 1 same, 0 different, 0 cannot tell"
     );
-    // The line, and the one after it, which does not follow the one before.
+    // The faults are the line, and the next one, which does not follow it.
     let warning =
         "warning: the log has 2 faults, so accesses may be missing; run `ctx trace verify`\n";
     assert_eq!(replayed.stderr, warning);
@@ -170,7 +170,7 @@ fn the_output_of_a_command_follows_from_its_words_and_its_head() {
         place.typed(command).var("CTX_SESSION", "s").run().ok();
     }
     place.typed("read fees.md").within("nodes".as_ref()).var("CTX_SESSION", "s").run().ok();
-    // What happens afterwards changes nothing of it.
+    // Later events change nothing of the replay.
     place.edit("nodes/fees.md", "Four", "Three");
     place.write("nodes/more.md", "---\ntags: [money, nothing]\n---\nMore.\n");
     place.write("CONTEXT.md", "---\ntitle: Other\n---\nOther.\n");
@@ -245,7 +245,7 @@ fn the_words_of_a_line_are_not_trusted() {
     ["resolve", "#money", "--at", "9"] read cannot tell: the command fails now: checkpoint 9 does not exist; the last one is 2
     [] read cannot tell: its words are no command of this version
     "##);
-    // Another vault, principal and session, and a time, change nothing.
+    // Another vault, principal, session or time in the words changes nothing.
     let words = ["read", "nodes/fees", "--vault", "/", "--now", "x", "--session", "none"];
     forge(&place, |line| line["args"]["argv"] = json!(words));
     assert_eq!(outcomes(&place, "s"), ["read same"]);

@@ -1,10 +1,10 @@
-//! `ctx resolve`: what an agent may read, from the chain and from nowhere else.
+//! `ctx resolve`: the texts that an agent may read, from the chain only.
 
 use insta::assert_snapshot;
 
 use crate::harness::Place;
 
-/// Five documents with tags `a`, `b` and `c` in turn.
+/// Returns a vault with five documents, whose tags are `a`, `b` and `c` in turn.
 pub(super) fn vault() -> Place {
     let document = |title: &str, kind: &str, tags: &str| {
         format!("---\ntitle: {title}\ntype: {kind}\ntags: [{tags}]\n---\n\n{title}.\n")
@@ -458,7 +458,7 @@ fn a_uri_that_is_not_served_is_refused() {
     ");
 }
 
-/// The mark of a block, and its texts, read by RES-17: the first line of each, and what it holds.
+/// Returns the mark of a block, and the first line and text of each part, as RES-17 reads it.
 fn texts(block: &str) -> (String, Vec<(String, String)>) {
     let (head, mut rest) = block.split_once('\n').unwrap();
     let mark = head.split_once(" mark=").unwrap().1.split(' ').next().unwrap();

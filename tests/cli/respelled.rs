@@ -1,5 +1,5 @@
-//! Hashes are of normal forms, so what is served and verified must be one too: another spelling of
-//! stored bytes never gives another text.
+//! Hashes cover normal forms, so readers and verifiers accept only normal forms: another spelling
+//! of stored bytes never produces another text.
 
 use contextnest::model::number::Version;
 use contextnest::record::chain::diff;
@@ -10,8 +10,8 @@ use crate::harness::Place;
 const KEYFRAME: &str = ".versions/CONTEXT.md/v1.md";
 const HISTORY: &str = ".versions/CONTEXT.md/history.yaml";
 
-/// Instructions in which the same lines come again and again, published twice: the first `yes` is
-/// `NEVER` in the second version.
+/// Returns instructions with repeated lines, published twice: the first `yes` is `NEVER` in the
+/// second version.
 fn repetitive() -> (Place, String) {
     let section = "Logged: yes\nNight: no\nAllowed: yes\nCost: 1\n";
     let text: String =
@@ -25,7 +25,7 @@ fn repetitive() -> (Place, String) {
     (place, text)
 }
 
-/// Writes other lines for those of the diff in the history.
+/// Replaces the lines of the diff in the history.
 fn replace_diff(place: &Place, by: &str) {
     let history = place.read(HISTORY);
     let at = history.find("    diff: |\n").unwrap();
@@ -33,7 +33,7 @@ fn replace_diff(place: &Place, by: &str) {
     place.write(HISTORY, format!("{}{by}{}", &history[..at], &history[end..]));
 }
 
-/// Codes and what version 2 is when it is checked out.
+/// Returns the codes of the findings, and the text of version 2 in a checkout.
 fn seen(place: &Place) -> (Vec<String>, String) {
     let json = place.ctx("verify --json").json("ctx.verify");
     let findings = json["findings"].as_array().unwrap();
@@ -60,7 +60,7 @@ fn line_ends_of_a_full_text_do_not_move_the_diff_behind_it() {
 
 #[test]
 fn line_ends_of_a_diff_do_not_change_what_it_yields() {
-    // The last line of the second version has no end.
+    // The last line of the second version has no line end.
     let place = Place::vault();
     place.write("CONTEXT.md", "Rules\nA: yes\nB: no");
     place.ctx("publish --all").ok();
@@ -110,7 +110,8 @@ fn a_diff_in_its_own_file_is_reported() {
 const FULL: &str = ".versions/context_history.yaml";
 const A_HISTORY: &str = "nodes/.versions/a/history.yaml";
 
-/// A vault of ours whose configuration asks for a log of whole maps, with two checkpoints or more.
+/// Returns a vault of ctx whose configuration asks for a log of whole maps, with at least
+/// two checkpoints.
 fn full() -> Place {
     let place = Place::unrecorded(&[("nodes/a", "# A\n"), ("nodes/é", "# É\n")]);
     place.ctx("checkpoint convert --to full").ok();
@@ -120,7 +121,7 @@ fn full() -> Place {
 }
 
 fn codes(place: &Place) -> Vec<String> {
-    // From the files alone: without a home nothing is trusted.
+    // Only the files are checked: without a home nothing is trusted.
     let json = place.typed("verify --json").without("HOME").run().json("ctx.verify");
     let findings = json["findings"].as_array().unwrap();
     findings.iter().map(|f| f["code"].as_str().unwrap().to_owned()).collect()
@@ -192,7 +193,7 @@ fn a_character_that_ends_a_line_for_some_readers_is_refused() {
     }
 }
 
-/// HIST-6: a field that is there is not null. To other readers `~` is no text.
+/// HIST-6: a field that exists is not null. Other readers do not read `~` as text.
 #[test]
 fn a_null_in_an_entry_is_a_malformed_field() {
     let place = full();

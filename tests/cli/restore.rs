@@ -1,4 +1,4 @@
-//! `ctx restore`: the text of a version in the live file again, and no edit lost.
+//! `ctx restore`: restores the text of a version in the live file, and loses no edit.
 
 use std::os::unix::fs::symlink;
 
@@ -6,7 +6,7 @@ use insta::assert_snapshot;
 
 use crate::harness::Place;
 
-/// A document with two versions.
+/// Returns a vault with a document in two versions.
 fn two_versions() -> Place {
     let place = Place::published(&[("nodes/a", "# A\n\nOne.\n")]);
     place.edit("nodes/a.md", "One.", "Two.");
@@ -58,7 +58,7 @@ fn an_earlier_text_is_published_as_a_new_version() {
     -- stderr
     hint: the published version stays; `ctx publish nodes/a` publishes this text as a new version, `ctx restore nodes/a` restores the published text
     ");
-    // It says that it was edited from the published version.
+    // The file records that it was edited from the published version.
     assert_snapshot!(place.ctx("diff nodes/a").ok().stdout, @"
     --- v2
     +++ live
@@ -91,7 +91,7 @@ fn an_earlier_text_is_stale_once_another_version_is_published() {
     place.ctx("publish nodes/a").ok();
     place.write("nodes/a.md", earlier);
     assert!(place.ctx("publish nodes/a").exits(1).stderr.contains("error[stale]"));
-    // It is the text of version 1 all the same, and no edit.
+    // The file still has the text of version 1, without an edit.
     place.ctx("restore nodes/a").ok();
     assert!(place.read("nodes/a.md").contains("Three."));
 }
@@ -125,7 +125,7 @@ fn a_changed_title_is_an_edit_and_other_line_ends_are_none() {
     place.ctx("restore nodes/a").exits(4);
     place.write("nodes/a.md", published.replace('\n', "\r\n"));
     place.ctx("restore nodes/a --version 1").ok();
-    // The text of one version gives way to the text of another.
+    // The text of one version may replace that of another.
     place.ctx("restore nodes/a").ok();
     assert_eq!(place.read("nodes/a.md"), published);
 }
@@ -138,7 +138,7 @@ fn a_changed_status_or_version_is_an_edit() {
         place.ctx("restore nodes/a").exits(4);
         assert!(place.read("nodes/a.md").contains(to));
     }
-    // What restoring itself wrote is none, also after another version.
+    // A restored text is not an edit, even after another version.
     let place = two_versions();
     place.ctx("restore nodes/a --version 1").ok();
     let restored = place.read("nodes/a.md");

@@ -1,4 +1,4 @@
-//! `ctx retire`: out of the map, nothing deleted.
+//! `ctx retire`: removes a document from the maps, and deletes nothing.
 
 use insta::assert_snapshot;
 
@@ -237,7 +237,8 @@ fn a_dry_run_writes_nothing() {
     assert_eq!(place.tree(), before);
 }
 
-/// Documents and a pack that refer to `nodes/a`, in each of the ways that break when it is gone.
+/// Returns a vault whose documents and pack refer to `nodes/a`, in each way that breaks if it
+/// is retired.
 fn referred() -> Place {
     let place = two();
     place.write(

@@ -1,5 +1,4 @@
-//! The workflow of a governed vault: what is submitted is published after a reviewer approved it,
-//! and not otherwise.
+//! The workflow of a governed vault: a submission is published only after a reviewer approved it.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +9,7 @@ use crate::harness::{Output, Place};
 const STEWARDS: &str = "version: 1\nvault:\n  - {principal: bo@x.com, role: reviewer}\n  - \
     {principal: kim@x.com, role: reviewer}\n  - {principal: ana@x.com, role: editor}\n";
 
-/// A governed vault with `nodes/a`; Bo and Kim review, Ana edits.
+/// Returns a governed vault with `nodes/a`; Bo and Kim review, Ana edits.
 fn governed_by(stewards: &str) -> Place {
     let place = Place::vault();
     place.write("nodes/a.md", "# A\n\none\n");
@@ -24,12 +23,12 @@ fn governed() -> Place {
     governed_by(STEWARDS)
 }
 
-/// A command of one of the three.
+/// Runs a command of one of the three.
 fn by(place: &Place, who: &str, line: &str) -> Output {
     place.ctx(&format!("{line} --as {who}@x.com"))
 }
 
-/// The vault is intact and no live file differs.
+/// Asserts that the vault is intact and no live file differs.
 fn intact(place: &Place) {
     let verified = place.ctx("verify --json").ok().json("ctx.verify");
     assert_eq!(verified["findings"], serde_json::json!([]), "{verified}");
@@ -152,7 +151,7 @@ fn add_makes_a_draft_and_retire_and_mv_make_submissions() {
     by(&place, "bo", "approve nodes/c").ok();
     assert!(!place.ctx("list").ok().stdout.contains("nodes/c"));
     intact(&place);
-    // Bringing it back is a submission.
+    // Restoring it is a submission.
     by(&place, "bo", "submit nodes/c").ok();
     by(&place, "kim", "approve nodes/c").ok();
     assert!(place.ctx("list").ok().stdout.contains("nodes/c"));
@@ -196,12 +195,12 @@ fn to_reject_one_part_of_a_change_rejects_all() {
     by(&place, "bo", "reject nodes/b --reason 'cite the law'").ok();
     assert!(place.ctx("review --all --as bo@x.com").ok().stdout.contains("nothing awaits"));
     assert_eq!(code(&by(&place, "bo", "approve nodes/a").exits(1)), "not-submitted");
-    // The same text again is another submission; its author still may not approve it.
+    // The same text again is another submission, which its author still may not approve.
     by(&place, "bo", "submit nodes/a").ok();
     assert_eq!(code(&by(&place, "ana", "approve nodes/a").exits(3)), "own-submission");
     assert_eq!(code(&by(&place, "kim", "withdraw nodes/a").exits(3)), "not-the-submitter");
     by(&place, "bo", "withdraw nodes/a").ok();
-    // What is neither published nor submitted is an edit like any other.
+    // A text that is neither published nor submitted is an ordinary edit.
     place.ctx("verify --allow-drift").ok();
 }
 
@@ -282,7 +281,7 @@ fn a_text_without_frontmatter_keeps_the_published_fields() {
             place.typed(line).stdin(text).run()
         };
         assert!(submit("# A\n\none\n").ok().stdout.contains("unchanged: nodes/a"), "{setting}");
-        // It says of no version that it was edited from it.
+        // The file does not name the version that it was edited from.
         if setting == "managed" {
             let line = "submit nodes/a --from - --as ana@x.com";
             place.typed(line).stdin("# B\n\ntwo\n").run().exits(1);
@@ -298,7 +297,7 @@ fn a_text_without_frontmatter_keeps_the_published_fields() {
     }
 }
 
-/// No finding but live files that differ.
+/// Asserts that live files differ, and nothing else is found.
 fn intact_but_for_drift(place: &Place) {
     let verified = place.ctx("verify --allow-drift --json").ok().json("ctx.verify");
     let findings = verified["findings"].as_array().unwrap();
@@ -322,7 +321,7 @@ fn a_text_from_elsewhere_says_which_version_it_was_edited_from() {
     let stamped = place.read("nodes/a.md").replace("one", "proposed");
     place.write("stamped.txt", stamped);
     by(&place, "ana", "submit nodes/a --from stamped.txt --dry-run").ok();
-    // The live file of a first version may be the one that it was made from.
+    // The live file of a first version may be the one that the version was made from.
     place.write("nodes/a.md", "# A\n\none and a half\n");
     by(&place, "ana", "submit nodes/a --dry-run").ok();
 }
@@ -359,7 +358,7 @@ fn an_edit_after_the_submission_is_not_lost() {
     assert_eq!(place.read("nodes/a.md"), live);
     assert!(place.ctx("read nodes/a").ok().stdout.contains("two\n"));
     place.ctx("verify").exits(1);
-    // What it was edited from is not what is published.
+    // The file was edited from another version than the published one.
     assert!(by(&place, "ana", "submit nodes/a").exits(1).stderr.contains("stale"));
 }
 
@@ -434,7 +433,7 @@ fn a_reviewer_retires_in_an_emergency_and_another_one_ratifies_it() {
     assert!(retired.contains(&format!(",wrong threshold,kim@x.com,{at},true")), "{retired}");
     let html = place.ctx("evidence report --format html").ok().stdout;
     assert!(html.contains("wrong threshold") && html.contains("ratified_by"), "{html}");
-    // A document that was not retired in an emergency has no such key.
+    // A document that was not retired in an emergency does not have the key.
     let report = place.ctx("evidence report --json").ok().json("ctx.evidence.report");
     let rows = report["publications"].as_array().unwrap();
     assert_eq!(rows.iter().filter(|row| row.get("emergency").is_some()).count(), 1);
@@ -505,7 +504,7 @@ fn approve_refuses_the_writer_of_only_the_frontmatter() {
         assert!(refused.stderr.contains("submitted the same text before"), "{n}");
         by(&place, "sam", "withdraw nodes/a").ok();
     }
-    // What bo submitted is no obstacle to other fields, or to a renewal of what is published.
+    // Bo's submission does not bar other fields, or a renewal of the published text.
     place.write("nodes/a.md", published.replace("title: A", "title: C"));
     by(&place, "sam", "submit nodes/a").ok();
     by(&place, "bo", "approve nodes/a").ok();
@@ -514,7 +513,7 @@ fn approve_refuses_the_writer_of_only_the_frontmatter() {
     intact(&place);
 }
 
-/// Puts the files of a folder in the place of those that are there now.
+/// Replaces the files of a folder by earlier ones.
 fn roll_back(place: &Place, before: &BTreeMap<String, Vec<u8>>, folder: &str) {
     let is_in = |path: &&String| path.starts_with(folder);
     place.tree().keys().filter(is_in).for_each(|path| place.remove(path));
@@ -568,7 +567,7 @@ fn parts_of_a_change_that_a_rollback_brought_back_are_not_decided() {
             }
             let refused = by(&place, "kim", "approve --change set").exits(1);
             assert_eq!(code(&refused), "not-submitted", "{end} {folder}");
-            // An editor submits them again, and that is decided.
+            // An editor submits the texts again, and a reviewer can decide.
             by(&place, "ana", "submit nodes/a nodes/b --change again").ok();
             by(&place, "kim", "approve --change again").ok();
             assert!(place.ctx("read nodes/a").ok().stdout.contains("two"));
@@ -598,7 +597,7 @@ fn a_rebuild_does_not_make_a_governed_vault_ungoverned() {
     place.edit("nodes/a.md", "one", "two");
     by(&place, "ana", "submit nodes/a").ok();
     by(&place, "bo", "approve nodes/a").ok();
-    // A copy, whose user trusts no head.
+    // The user of the copy trusts no head.
     let place = Place::copy_of(place.root());
     place.edit(".context/config.yaml", ": governed", ": ungoverned");
     place.remove(".versions/checkpoints.jsonl");
@@ -759,7 +758,7 @@ fn a_vault_that_the_reference_implementation_shares_is_governed_with_a_warning()
     place.ctx("verify").ok();
 }
 
-/// The same vault as another machine sees it: the files, and no state of the user.
+/// Runs a command on another machine, which has the files of the vault but no state of the user.
 fn elsewhere(place: &Place, who: &str, line: &str) -> Output {
     let state = place.home().join("another/state");
     let state = state.display().to_string();
@@ -772,7 +771,7 @@ fn approve_refuses_a_submission_that_no_editor_made() {
     place.edit("nodes/a.md", "one", "two");
     assert_eq!(code(&by(&place, "vi", "submit nodes/a").exits(3)), "not-a-steward");
     by(&place, "ana", "submit nodes/a").ok();
-    // Another program has written that Vi submitted it.
+    // Another program recorded Vi as the submitter.
     let history = "nodes/.versions/a/history.yaml";
     forge_submitter(&place, history, "vi@x.com");
     let shown = by(&place, "bo", "review show nodes/a").ok();
@@ -789,7 +788,7 @@ fn approve_refuses_a_submission_that_no_editor_made() {
     by(&place, "bo", "reject nodes/a --reason no").ok();
 }
 
-/// Gives the last entry of a history another principal, with the hashes and the line that follow.
+/// Replaces the principal of the last entry of a history, with valid hashes and a valid line.
 fn forge_submitter(place: &Place, history: &str, who: &str) {
     let text = place.read(history);
     let at = text.rfind("edited_by: ").unwrap();
@@ -854,7 +853,7 @@ fn a_step_that_no_line_names_is_not_decided_elsewhere() {
     let noted = elsewhere(&place, "bo", "verify --json").json("ctx.verify");
     let findings = noted["findings"].as_array().unwrap();
     assert!(findings.iter().any(|f| f["code"] == "unfinished" && f["version"] == 2), "{noted}");
-    // An editor submits a text in its place, and that is decided.
+    // An editor replaces the submission, and a reviewer can decide.
     assert_eq!(code(&elsewhere(&place, "kim", "submit nodes/a").exits(4)), "submission-pending");
     elsewhere(&place, "kim", "submit nodes/a --supersede").ok();
     elsewhere(&place, "bo", "approve nodes/a").ok();
@@ -881,7 +880,7 @@ fn a_part_of_a_set_whose_end_no_line_names_is_not_decided_elsewhere() {
     for line in ["approve nodes/b", "approve --change set", "reject nodes/b --reason no"] {
         assert_eq!(code(&elsewhere(&place, "bo", line).exits(4)), "unremembered", "{line}");
     }
-    // Once that part is another submission, the rest may be rejected, and not be approved.
+    // Once that part belongs to another submission, the rest may be rejected, but not approved.
     elsewhere(&place, "ana", "submit nodes/a").ok();
     assert_eq!(code(&elsewhere(&place, "bo", "approve nodes/b").exits(4)), "submission-changed");
     elsewhere(&place, "bo", "reject nodes/b --reason no").ok();
@@ -904,7 +903,7 @@ fn a_submission_that_is_refused_supersedes_nothing() {
     assert_eq!(before, place.tree());
     place.edit("nodes/a.md", "two", "three");
     by(&place, "kim", "submit nodes/a --supersede").ok();
-    // One step: the submission in its place, and the withdrawal of the rest of the set.
+    // One step contains the replacement and the withdrawal of the rest of the set.
     let a = place.ctx("history nodes/a --json").ok().json("ctx.history");
     let b = place.ctx("history nodes/b --json").ok().json("ctx.history");
     let last = |history: &serde_json::Value| {
@@ -915,7 +914,7 @@ fn a_submission_that_is_refused_supersedes_nothing() {
     assert_eq!(last(&a)["edited_at"], last(&b)["edited_at"]);
     let waiting = by(&place, "bo", "review --all").ok().stdout;
     assert!(waiting.contains("nodes/a") && !waiting.contains("nodes/b"), "{waiting}");
-    // A submitter who was superseded stays an author of what took the place.
+    // A submitter whose submission is replaced stays an author of the replacement.
     assert!(
         by(&place, "ana", "review show nodes/a").ok().stderr.contains("ana@x.com submitted it")
     );
@@ -936,11 +935,11 @@ fn an_approval_that_is_due_is_renewed_without_a_change_of_the_text() {
     };
     let due = later("bo", 2, "status").ok().stdout;
     assert!(due.contains("ctx submit ID --renew"), "{due}");
-    // A live file with an edit is neither submitted nor changed.
+    // An edited live file is neither submitted nor changed.
     place.edit("nodes/a.md", "two", "two and more");
     let edited = place.read("nodes/a.md");
     for month in 2..5 {
-        // Author and former approver take turns: neither ever decides alone.
+        // Author and former approver take turns, and neither decides alone.
         let (who, other) = if month % 2 == 0 { ("bo", "kim") } else { ("kim", "bo") };
         let day = |line: &str, who: &str| later(who, month, line);
         day("submit nodes/a --renew -m still", who).ok();
@@ -1007,14 +1006,14 @@ fn the_name_of_a_change_differs_from_another_one_in_more_than_case() {
     }
     by(&place, "ana", "submit nodes/b --change Q3").ok();
     by(&place, "bo", "approve --change Q3").ok();
-    // The name is free again.
+    // The name of the change can be used again.
     place.edit("nodes/a.md", "two", "three");
     by(&place, "ana", "submit nodes/a --change q3").ok();
     by(&place, "bo", "approve --change q3").ok();
     intact(&place);
 }
 
-/// The change logs.
+/// Returns the change logs.
 fn change_logs(place: &Place) -> Vec<(String, Vec<u8>)> {
     place.tree().into_iter().filter(|(path, _)| path.starts_with(".context/audit/")).collect()
 }

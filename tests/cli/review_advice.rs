@@ -1,4 +1,4 @@
-//! What commands of a governed vault advise: each command to type does what the situation needs.
+//! Hints in a governed vault: each command in a hint works in its situation.
 
 use insta::assert_snapshot;
 
@@ -7,7 +7,7 @@ use crate::harness::{Output, Place};
 const STEWARDS: &str = "version: 1\nvault:\n  - {principal: bo@x.com, role: reviewer}\n  - {principal: kim@x.com, \
      role: reviewer}\n  - {principal: lee@x.com, role: reviewer}\n  - {principal: ana@x.com, role: editor}\n";
 
-/// A governed vault with three documents; `more` ends its `stewards.yaml`.
+/// Returns a governed vault with three documents; `more` is appended to its `stewards.yaml`.
 fn governed(more: &str) -> Place {
     let place = Place::vault();
     for id in ["nodes/a", "nodes/b", "nodes/c"] {
@@ -23,7 +23,7 @@ fn by(place: &Place, who: &str, line: &str) -> Output {
     place.ctx(&format!("{line} --as {who}@x.com"))
 }
 
-/// The hints of an output.
+/// Returns the hints of an output.
 fn hints(output: &Output) -> String {
     let lines = output.stderr.lines().filter(|line| line.starts_with("hint: "));
     lines.collect::<Vec<_>>().join("\n")
@@ -87,7 +87,7 @@ fn a_text_that_is_handed_in_for_a_path_is_of_the_document_at_that_path() {
     by(&place, "ana", "submit nodes/new.md --from draft.txt").ok();
     by(&place, "bo", "approve nodes/new").ok();
     assert!(place.ctx("read nodes/new").ok().stdout.contains("text"));
-    // A path of a file that is there stands for it, as before.
+    // The path of an existing file still stands for it.
     place.write("draft.txt", "text of a\n");
     by(&place, "ana", "submit nodes/a.md --from draft.txt --expect-version 1").ok();
     by(&place, "bo", "approve nodes/a").ok();
@@ -130,7 +130,7 @@ fn a_change_of_which_parts_are_hidden_is_not_said_to_be_named() {
     error[approved-already]: `nodes/a` has the approvals that it needs; it waits for the other parts of the change `autumn`
     hint: `ctx review show nodes/a` lists the other parts that you may read, and the number of further ones
     ");
-    // A principal without a role is told how many scopes there are.
+    // A principal without a role gets the number of the scopes.
     let review = by(&place, "eve", "owners --access-review --json").ok();
     assert!(review.whole().contains("2 scopes at which you have no role"), "{}", review.whole());
     let review = by(&place, "max", "owners --access-review --json").ok();
@@ -150,7 +150,7 @@ fn status_says_where_a_document_went_whose_old_file_is_left() {
     let status = place.ctx("status nodes/a --json").ok().json("ctx.status");
     let row = &status["documents"][0];
     assert_eq!((&row["state"], &row["moved_to"]), (&"retired".into(), &"nodes/moved".into()));
-    // What was retired without a move went nowhere.
+    // A document that was retired without a move has nowhere to point to.
     by(&place, "ana", "retire nodes/b").ok();
     by(&place, "bo", "approve nodes/b").ok();
     let status = place.ctx("status nodes/b --json").ok().json("ctx.status");
@@ -183,7 +183,7 @@ fn status_says_that_a_file_was_edited_on_after_it_was_submitted() {
     let said = "version 2 is a text that was submitted and approved; the file has other changes, and does not say \
                 which version it was edited from";
     assert!(refused.contains(said) && refused.contains("--expect-version 2"), "{refused}");
-    // What it says can be done.
+    // The advice can be followed.
     place.edit("nodes/a.md", "version: 1", "version: 3");
     by(&place, "ana", "submit nodes/a").ok();
     by(&place, "ana", "submit nodes/new --expect-version 2").ok();

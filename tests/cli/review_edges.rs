@@ -1,5 +1,5 @@
-//! Reviews where a rule changes under a submission, or a file is no text any more: the writer refuses
-//! what a verifier would report, and says what to do.
+//! Edge cases of reviews, where a rule changes under a submission or a file is not valid text: the
+//! writer refuses what a verifier would report, and gives a remedy.
 
 use std::sync::Arc;
 
@@ -11,7 +11,8 @@ use crate::harness::{Output, Place};
 const STEWARDS: &str = "version: 1\nvault:\n  - {principal: kim@x.com, role: reviewer}\n  - {principal: lee@x.com, \
      role: reviewer}\n  - {principal: ed@x.com, role: editor}\n";
 
-/// A governed vault with `nodes/a`, `nodes/l` and a pack; `more` ends its `stewards.yaml`.
+/// Returns a governed vault with `nodes/a`, `nodes/l` and a pack; `more` is appended to
+/// its `stewards.yaml`.
 fn governed(more: &str) -> Place {
     let place = Place::vault();
     place.write("nodes/a.md", "# A\n\none\n");
@@ -27,7 +28,7 @@ fn by(place: &Place, who: &str, line: &str) -> Output {
     place.ctx(&format!("{line} --as {who}@x.com"))
 }
 
-/// The codes that `verify` reports of histories; notes of a working copy are not looked at.
+/// Asserts that `verify` reports nothing about histories; notes about the working copy are ignored.
 #[track_caller]
 fn is_sound(place: &Place) {
     place.ctx("verify --allow-drift").ok();
@@ -66,7 +67,7 @@ fn an_approver_publishes_what_needs_no_further_approval_since_fewer_are_required
     let shown = by(&place, "lee", "review show nodes/a").ok();
     assert!(shown.stdout.contains("approvals: 1 of 1: lee@x.com"), "{}", shown.whole());
     assert!(shown.stderr.contains("hint: run `ctx approve"), "{}", shown.whole());
-    // Its submitter is none of the approvers.
+    // Its submitter is not one of the approvers.
     by(&place, "ed", "approve nodes/a").exits(3);
     by(&place, "lee", "approve nodes/a packs/p.yml nodes/l").ok();
     is_sound(&place);
@@ -114,7 +115,8 @@ fn an_approval_that_counts_no_more_is_said_wherever_the_submission_is_listed() {
     is_sound(&place);
 }
 
-/// `nodes/a` has the tag `#law`, of which lou alone is a reviewer, and was retired in an emergency.
+/// Returns a vault in which `nodes/a`, with the tag `#law` of lou alone, was retired in
+/// an emergency.
 fn retired_law() -> Place {
     let place = Place::vault();
     place.write("nodes/a.md", "---\ntags: [law]\n---\n# A\n\none\n");
@@ -245,7 +247,7 @@ fn a_text_of_a_governance_file_is_handed_in_as_that_of_a_document_is() {
     assert!(shown.contains("Handed in") && !shown.contains("Edited"), "{shown}");
     by(&place, "kim", "approve CONTEXT.md").ok();
     assert_eq!(place.read("CONTEXT.md"), edited);
-    // A pack that has no file yet.
+    // The pack has no file yet.
     place.write("pack.txt", "id: new\nlabel: New\nquery: '#a'\n");
     by(&place, "ed", "submit packs/new.yml --from pack.txt").ok();
     by(&place, "kim", "approve packs/new.yml").ok();
@@ -346,7 +348,7 @@ fn a_misspelt_key_of_the_users_configuration_is_a_warning() {
     );
 }
 
-/// A governed vault whose files stay as they are, with this text as `nodes/a`.
+/// Returns a governed vault that keeps files as they are, with this text as `nodes/a`.
 fn untouched(text: &str) -> Place {
     let place = Place::new();
     place.ctx("init . --frontmatter untouched --as kim@x.com").ok();
@@ -357,7 +359,7 @@ fn untouched(text: &str) -> Place {
     place
 }
 
-/// Kim is an author of what awaits of `nodes/a`, and Lee is none.
+/// Asserts that Kim is an author of the submission of `nodes/a`, and Lee is not.
 #[track_caller]
 fn only_lee_approves(place: &Place, what: &str) {
     let refused = by(place, "kim", "approve nodes/a").exits(3);
@@ -366,7 +368,7 @@ fn only_lee_approves(place: &Place, what: &str) {
     is_sound(place);
 }
 
-/// What stands in the lines that a step sets is written by its submitter as well.
+/// The submitter is also the author of the lines that a step sets.
 #[test]
 fn words_in_the_lines_that_a_step_sets_are_no_renewal() {
     let cases = [
@@ -385,7 +387,7 @@ fn words_in_the_lines_that_a_step_sets_are_no_renewal() {
     }
 }
 
-/// Of a file that stays as it is the fields of the same names are the author's own.
+/// In a file that stays as it is, the fields with these names are the author's own.
 #[test]
 fn values_of_the_same_names_in_an_untouched_file_are_no_renewal() {
     let place = untouched("---\ntags: [a]\nversion: 3.2\n---\nbody\n");
@@ -400,7 +402,7 @@ fn values_of_the_same_names_in_an_untouched_file_are_no_renewal() {
     only_lee_approves(&place, "untouched");
 }
 
-/// With two reviewers the other one has to be able to approve what only one of them wrote.
+/// With two reviewers, the other one must be able to approve a text that only one of them wrote.
 #[test]
 fn author_of_the_published_text_may_approve_changed_fields() {
     let place = governed("");
@@ -418,7 +420,7 @@ fn author_of_the_published_text_may_approve_changed_fields() {
     is_sound(&place);
 }
 
-/// Words may stand in fields alone that publishing sets in one of the two texts.
+/// Fields that publishing sets may be in only one of the two texts.
 #[test]
 fn words_in_set_fields_stay_those_of_their_author_when_files_are_edited_no_more() {
     let place = governed("");
@@ -470,7 +472,7 @@ fn a_comment_between_a_key_and_its_value_is_not_lost() {
     assert_eq!(place.read("nodes/a.md"), before);
 }
 
-/// A document that comes back with its author is no text of that author by this.
+/// A document that is restored with its author does not become a text of that author.
 #[test]
 fn an_author_who_stays_approves_what_brings_a_retired_document_back() {
     let place = governed("");
@@ -483,7 +485,7 @@ fn an_author_who_stays_approves_what_brings_a_retired_document_back() {
     is_sound(&place);
 }
 
-/// A folder in the root, too, is joined with its other spelling by such a file system.
+/// Such a file system also joins a folder in the root with its other spelling.
 #[test]
 fn a_folder_in_the_root_has_one_spelling() {
     let place = Place::new();
@@ -498,7 +500,7 @@ fn a_folder_in_the_root_has_one_spelling() {
     assert!(refused.stderr.contains("id-collision"), "{}", refused.whole());
 }
 
-/// Who runs the same command after another principal is told that it was done, and by whom.
+/// A principal who repeats the command of another one learns that it was done, and by whom.
 #[test]
 fn repeated_submission_names_the_pending_one() {
     let place = governed("");
@@ -579,8 +581,7 @@ fn report_omits_changes_that_others_may_edit() {
     assert_snapshot!(said.stderr, @"note: CONTEXT.md is not part of a change: a governance file is decided on its own");
 }
 
-/// What publishing and submitting delete with a field is of the program: what a person wrote beside it
-/// is not.
+/// Publishing and submitting delete the comments of ctx with a field, but not those of a person.
 #[test]
 fn words_beside_fields_of_a_review_are_not_lost() {
     let place = governed("");
@@ -621,7 +622,7 @@ fn words_beside_fields_of_a_review_are_not_lost() {
     is_sound(&place);
 }
 
-/// The fields that only reviews set are set again, whatever a person writes there.
+/// Fields that only reviews set are overwritten, whatever a person writes there.
 #[test]
 fn words_in_fields_of_a_review_are_refused() {
     let place = governed("");
@@ -644,7 +645,7 @@ fn words_in_fields_of_a_review_are_refused() {
             assert_eq!(place.read("nodes/a.md"), edited);
         }
     }
-    // What is typed while a submission awaits its decision stays, too.
+    // Edits that are made while a submission awaits its decision stay, too.
     place.write("nodes/a.md", published.replace("two", "three"));
     by(&place, "ed", "submit nodes/a").ok();
     place.edit("nodes/a.md", "approved_by: lee@x.com", "approved_by: ask legal first");
@@ -667,7 +668,7 @@ fn a_foreign_status_is_not_lost_by_retiring_or_restoring() {
     assert_eq!(place.read("nodes/l.md"), edited);
 }
 
-/// A document that is new here, as a copy of another one.
+/// The document is new here, as a copy of another one.
 #[test]
 fn fields_that_the_state_of_a_review_does_not_have_are_kept() {
     let place = governed("");
@@ -681,7 +682,8 @@ fn fields_that_the_state_of_a_review_does_not_have_are_kept() {
     is_sound(&place);
 }
 
-/// A move changes the text only when it is approved, so what no approval can write is refused before.
+/// A move changes the text only on approval, so a text that no approval can write is
+/// refused before.
 #[test]
 fn a_move_that_no_approval_can_write_is_not_submitted() {
     let place = governed("");
@@ -694,7 +696,7 @@ fn a_move_that_no_approval_can_write_is_not_submitted() {
     assert!(by(&place, "lee", "review").ok().stdout.contains("nothing awaits"));
 }
 
-/// Two principals of one user: the line of an interrupted command names who gave it.
+/// One user has two principals: the line of an interrupted command names the right one.
 #[test]
 fn a_recovered_line_names_whom_the_history_names() {
     let place = governed("");

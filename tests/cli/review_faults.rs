@@ -1,8 +1,8 @@
-//! A step of a review happens whole or not at all: wherever its writer dies, is refused a change of
-//! the disk or is torn, the next writers find the vault before or after it, and the queue lists what
-//! stands. `experiments/src/faults` does the same with power cuts.
+//! A step of a review happens completely or not at all. Wherever its writer dies, a change of the
+//! disk is refused or a write is torn, the next writers find the vault before or after it, and the
+//! queue lists the pending submissions. `experiments/src/faults` does the same with power cuts.
 //!
-//! By default every fifth change is looked at; with `CTX_REVIEW_FAULTS` each of them.
+//! By default every fifth change is tested; with `CTX_REVIEW_FAULTS`, every one.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -18,21 +18,21 @@ use crate::harness::{Output, Place, files_in};
 const ANA: &str = "ana@example.com";
 const BO: &str = "bo@example.com";
 const KIM: &str = "kim@example.com";
-/// More changes of the disk than any of these commands makes.
+/// An upper bound of the changes of the disk that each of these commands makes.
 const MOST: usize = 400;
 
-/// What becomes of the n-th change of the disk.
+/// A fault at the n-th change of the disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fault {
-    /// It fails.
+    /// The change fails.
     Fails,
-    /// The process dies before it.
+    /// The process dies before the change.
     Dies,
-    /// The process dies in the middle of it.
+    /// The process dies in the middle of the change.
     Tears,
 }
 
-/// Every how many changes one is looked at.
+/// Returns the distance between the changes that are tested.
 fn stride() -> usize {
     if std::env::var_os("CTX_REVIEW_FAULTS").is_some() { 1 } else { 5 }
 }
@@ -49,7 +49,7 @@ impl Watch {
         Arc::new(Self { at, fault, seen: AtomicUsize::new(0) })
     }
 
-    /// Whether the command made as many changes.
+    /// Returns true if the command made that many changes.
     pub(crate) fn struck(&self) -> bool {
         self.seen.load(Ordering::Relaxed) > self.at
     }
@@ -69,11 +69,11 @@ impl Overseer for Watch {
     }
 }
 
-/// A governed vault, put back as often as is asked for.
+/// A governed vault that is restored before each case.
 struct World {
     place: Place,
     before: BTreeMap<String, Vec<u8>>,
-    /// The clock of commands that are run again and again.
+    /// Seconds of the clock of commands that are run repeatedly.
     seconds: u32,
 }
 
@@ -84,7 +84,7 @@ impl World {
         world
     }
 
-    /// The same before `govern on`.
+    /// Returns a world before `govern on`.
     fn ungoverned(required: u32) -> Self {
         let place = Place::in_memory();
         place.typed("init --name Test").here().ok();
@@ -102,7 +102,7 @@ impl World {
         world
     }
 
-    /// A command at a fixed time, in seconds after what was prepared.
+    /// Returns a command at a fixed time, in seconds after the preparation.
     fn run(&self, who: &str, line: &str, later: u32) -> crate::harness::Run<'_> {
         let n = self.seconds + later;
         let now = format!("2026-11-22T10:{:02}:{:02}.000Z", n / 60, n % 60);
@@ -121,7 +121,7 @@ impl World {
         self.place.write(&path, format!("{}{word}\n", &text[..body]));
     }
 
-    /// A pack that is published, and whose file was deleted.
+    /// Publishes a pack and deletes its file.
     fn with_a_deleted_pack(&mut self) {
         self.does(ANA, "pack add p --query '#x'");
         self.does(ANA, "submit packs/p.yml");
@@ -129,7 +129,7 @@ impl World {
         self.place.remove("packs/p.yml");
     }
 
-    /// `recover` does what `recover --dry-run` lists, and leaves nothing unfinished.
+    /// Asserts that `recover` does what `recover --dry-run` lists, and leaves nothing unfinished.
     fn recovers(&self, who: &str, what: &str) {
         let recover = |more: &str| {
             let said = self.run(who, &format!("recover --json{more}"), 5).here().ok();
@@ -177,7 +177,7 @@ impl World {
         list.iter().map(|c| c["checkpoint_hash"].as_str().unwrap().to_owned()).collect()
     }
 
-    /// What is published, and every version of every history.
+    /// Returns the published texts, and every version of every history.
     fn state(&self) -> BTreeSet<String> {
         let mut state = self.checkpoints();
         let documents = ["nodes/d0", "nodes/d1", "nodes/d2", "nodes/d3", "nodes/moved"];
@@ -200,7 +200,7 @@ impl World {
         waiting.iter().map(|w| format!("{} {}", w["id"], w["version"])).collect()
     }
 
-    /// How often the change log names each version in a line of a step.
+    /// Returns how often the change log names each version in a line of a step.
     fn lines(&self) -> BTreeMap<String, usize> {
         let mut found = BTreeMap::new();
         for (path, bytes) in files_in(&self.place.path(".context/audit")) {
@@ -215,7 +215,7 @@ impl World {
         found
     }
 
-    /// Nothing is damaged or unsettled.
+    /// Asserts that nothing is damaged or unsettled.
     fn is_whole(&self, when: &str) {
         let said = self.run(KIM, "verify --json --allow-drift", 9).here();
         let report = said.json("ctx.verify");
@@ -228,7 +228,7 @@ impl World {
         assert!(wrong.is_empty(), "{when}: {wrong:#?}");
     }
 
-    /// What a person does next; the last of these commands is one that is done.
+    /// Runs the next commands of a person; the last of them must succeed.
     fn goes_on(&self, n: usize) -> Output {
         match n % 4 {
             0 => {
@@ -248,8 +248,8 @@ impl World {
         self.run(ANA, "submit nodes/later", 3).here()
     }
 
-    /// Lets something happen at every change of a command after which the vault is governed, or is
-    /// not any more. It is done again after each of them.
+    /// Injects a fault at every change of a command that turns governance on or off, and runs the
+    /// command again after each.
     fn changes_the_mode(&mut self, who: &str, line: &str, is_governed: bool) {
         self.keep();
         let old = self.checkpoints();
@@ -271,7 +271,7 @@ impl World {
                 assert!(is_new || sealed == old, "{what}: {sealed:#?}");
                 assert!(is_new || said.exit != 0, "{what}: it is gone");
                 seen.insert(is_new);
-                // The mode is that of the checkpoint, whatever the live file says.
+                // The checkpoint decides the mode, whatever the live file says.
                 let mode_now = if is_new { is_governed } else { !is_governed };
                 self.has_mode(mode_now, &what, n);
                 if !is_new {
@@ -285,7 +285,7 @@ impl World {
         assert_eq!(seen.len(), 2, "`{line}` was never seen at the state before, or after it");
     }
 
-    /// Whether a document is published at once, or is refused.
+    /// Asserts that a document is published at once, or refused.
     fn has_mode(&self, is_governed: bool, what: &str, n: usize) {
         let id = format!("nodes/by-mode-{n}");
         self.place.write(&format!("{id}.md"), "# By mode\n");
@@ -294,7 +294,7 @@ impl World {
         assert_eq!(said.exit, expected, "{what}: {}", said.whole());
     }
 
-    /// Lets something happen at every change that a command makes.
+    /// Injects a fault at every change that a command makes.
     fn suffers(&mut self, who: &str, line: &str) {
         self.keep();
         let (old, old_sealed) = (self.state(), self.checkpoints());
@@ -314,7 +314,7 @@ impl World {
                 }
                 let what = format!("`{line}`, {fault:?} at {n}: {}", said.exit);
                 self.is_whole(&what);
-                // What no checkpoint seals is known when the next writer has looked at it.
+                // An unsealed version is known once the next writer has checked it.
                 let sealed = self.checkpoints();
                 let is_sealed = sealed == new_sealed && old_sealed != new_sealed;
                 assert!(is_sealed || sealed == old_sealed, "{what}: {sealed:#?}");
@@ -460,7 +460,7 @@ fn a_rejection_of_a_change_happens_whole_or_not_at_all() {
         world.edit(n, "second");
     }
     world.does(ANA, "submit nodes/d0 nodes/d1 --change one");
-    // What one reviewer approved already is lost with the rejection.
+    // The approval by one reviewer is lost with the rejection.
     world.does(KIM, "approve nodes/d0");
     world.suffers(BO, "reject --change one --reason wrong");
 }
@@ -503,13 +503,13 @@ fn recover_completes_or_withdraws_an_interrupted_step() {
                 let before = world.lines();
                 world.recovers(who, &what);
                 seen.insert((line, world.lines() == before));
-                // What awaits a decision is known at once.
+                // The queue is correct at once.
                 let json = world.json("review --all --json", "ctx.review");
                 assert!(json.get("incomplete").is_none(), "{what}: {json}");
             }
         }
     }
-    // Each was completed somewhere, and withdrawn somewhere.
+    // Each part was completed in some case, and withdrawn in another.
     assert_eq!(seen.len(), 6, "{seen:?}");
 }
 
@@ -572,12 +572,12 @@ fn to_leave_the_mode_happens_whole_or_not_at_all() {
 #[test]
 fn to_govern_a_vault_happens_whole_or_not_at_all() {
     let mut world = World::ungoverned(1);
-    // A document that was edited stays as it is.
+    // An edited document stays as it is.
     world.edit(0, "second");
     world.changes_the_mode(ANA, "govern on", true);
 }
 
-/// Of a step that was not durable a power cut may leave the entry without the text.
+/// If a step was not durable, a power cut may leave its entry without the text.
 #[test]
 fn a_step_without_the_text_that_a_power_cut_took_is_uncommitted() {
     let mut world = World::new(1);
@@ -626,7 +626,7 @@ fn an_approver_who_is_no_reviewer_any_more_does_not_count() {
     world.edit(0, "second");
     world.does(ANA, "submit nodes/d0");
     world.does(KIM, "approve nodes/d0");
-    // Kim leaves, and Lee comes.
+    // Kim leaves, and Lee joins.
     let lee = "lee@example.com";
     let stewards = world.place.read("stewards.yaml");
     world.place.write("stewards.yaml", stewards.replace(KIM, lee));
@@ -675,13 +675,13 @@ fn an_emergency_within_a_change_leaves_the_rest_of_it() {
     world.is_whole("after the emergency");
     world.does(KIM, "approve --change one");
     world.is_whole("after the rest was published");
-    // A move that awaited a decision is over with it.
+    // A pending move ends with it.
     world.does(ANA, "mv nodes/d2 nodes/moved");
     world.does(BO, "retire nodes/d2 --emergency --reason wrong");
     world.is_whole("after the emergency of what was to be moved");
 }
 
-/// A clock that is behind that of whoever wrote last.
+/// The clock is behind that of the last writer.
 #[test]
 fn a_step_upon_later_ones_has_the_next_instant() {
     let mut world = World::new(1);

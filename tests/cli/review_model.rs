@@ -1,6 +1,6 @@
-//! What a governed vault is, said a second time and as briefly as possible: who may do what, what
-//! awaits a decision, what is published. It knows no histories, no hashes and no files, and shares no
-//! code with the program (`spec/review.md`, section 3, and `spec/stewards.md`).
+//! A minimal second description of a governed vault: who may do what, which submissions are
+//! pending, which texts are published. It lacks histories, hashes and files, and shares no code
+//! with the program (`spec/review.md`, section 3, and `spec/stewards.md`).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,8 +17,8 @@ pub(crate) enum Role {
     Reviewer,
 }
 
-/// Who has which role: in the folder `nodes/x`, at the tag `red`, and in the vault; and how many
-/// approvals each of the three asks for, 0 where it says nothing.
+/// The roles in the folder `nodes/x`, at the tag `red` and in the vault, and the required approvals
+/// of each of the three; 0 if not set.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Stewards {
     pub(crate) scopes: [BTreeMap<Who, Role>; 3],
@@ -29,7 +29,7 @@ const HEADS: [&str; 3] = ["folders: {nodes/x/: ", "tags: {red: ", "vault: "];
 const REVIEWS: [&str; 3] = ["folders: {nodes/x/: ", "tags: {red: ", "vault: "];
 
 impl Stewards {
-    /// The text of the file.
+    /// Returns the text of the file.
     pub(crate) fn text(&self) -> String {
         let mut out = "version: 1\n".to_owned();
         for (n, scope) in self.scopes.iter().enumerate().filter(|(_, scope)| !scope.is_empty()) {
@@ -53,8 +53,8 @@ impl Stewards {
         self.scopes[2].values().filter(|role| **role == Role::Reviewer).count()
     }
 
-    /// Whether a change of the stewards themselves can be approved: by enough reviewers of the vault,
-    /// beside the principal who submits it.
+    /// Returns true if a change of the stewards can be approved: by enough reviewers of the vault,
+    /// without the principal who submits it.
     pub(crate) fn is_changeable(&self) -> bool {
         let (reviewers, editors) = (self.vault_reviewers(), self.scopes[2].values());
         let editors = editors.filter(|role| **role >= Role::Editor).count();
@@ -71,7 +71,7 @@ impl Stewards {
     }
 }
 
-/// The scopes that an artifact is in, the one that decides first.
+/// Returns the scopes that an artifact is in; the first one decides.
 fn matching(id: &str, text: &Text) -> impl Iterator<Item = usize> {
     let is_red = matches!(text, Text::Document { is_red: true, .. });
     let is_in = [id.starts_with("nodes/x/"), is_red, true];
@@ -80,14 +80,14 @@ fn matching(id: &str, text: &Text) -> impl Iterator<Item = usize> {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Text {
-    /// A document: the word that its body has alone, whether it has the tag, its field `author`.
+    /// A document: the unique word of its body, whether it has the tag, and its field `author`.
     Document { word: String, is_red: bool, author: Option<String> },
-    /// A governance file; without a text it is proposed to delete it.
+    /// A governance file; an empty text proposes its deletion.
     File(String),
 }
 
 impl Text {
-    /// What the body is known by.
+    /// Returns the unique word of the body.
     pub(crate) fn body(&self) -> &str {
         match self {
             Self::Document { word, .. } => word,
@@ -99,7 +99,7 @@ impl Text {
         if let Self::Document { author, .. } = self { author.as_deref() } else { None }
     }
 
-    /// Whether a file is what a version was made from, but for the author that it got.
+    /// Returns true if a version was made from this file, which may lack the author.
     pub(crate) fn is_source_of(&self, made: &Self) -> bool {
         let is_author = self.author().is_none() || self.author() == made.author();
         let tag = |text: &Self| matches!(text, Self::Document { is_red: true, .. });
@@ -126,13 +126,13 @@ pub(crate) struct Pending {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Artifact {
     pub(crate) published: Option<Text>,
-    /// What was published last, where that was retired.
+    /// The last published text of a retired document.
     former: Option<Text>,
     pub(crate) pending: Option<Pending>,
-    /// Who retired it alone, and the text.
+    /// The principal of an emergency retirement, and the text.
     pub(crate) emergency: Option<(Who, Text)>,
     pub(crate) has_history: bool,
-    /// Every body that some version has.
+    /// The bodies of all versions.
     pub(crate) recorded: BTreeSet<String>,
     submitters: BTreeSet<Who>,
     bodies: BTreeMap<String, BTreeSet<Who>>,
@@ -144,14 +144,14 @@ pub(crate) struct Model {
     pub(crate) stewards: Stewards,
     bar_author: bool,
     pub(crate) artifacts: BTreeMap<String, Artifact>,
-    /// What each text of `stewards.yaml` says.
+    /// The stewards of each text of `stewards.yaml`.
     pub(crate) known: BTreeMap<String, Stewards>,
 }
 
-/// A refusal, and which rule says so.
+/// A refusal, with the rule that demands it.
 pub(crate) type Outcome = Result<(), &'static str>;
 
-/// What is decided about: names, or a set.
+/// The subject of a decision: names, or a set.
 #[derive(Clone, Debug)]
 pub(crate) enum About {
     Id(String),
@@ -167,7 +167,7 @@ impl Model {
         self.artifacts.get(id)?.pending.as_ref()
     }
 
-    /// How many artifacts await something.
+    /// Returns the number of artifacts that await a decision.
     pub(crate) fn waiting(&self) -> usize {
         let waits = |a: &&Artifact| a.pending.is_some() || a.emergency.is_some();
         self.artifacts.values().filter(waits).count()
@@ -184,12 +184,12 @@ impl Model {
         subjects.iter().all(|subject| role(subject) >= Some(needed))
     }
 
-    /// The same for one of the texts, which is enough to end a submission.
+    /// Returns true if the role is at one of the texts, which is enough to end a submission.
     fn has_any(&self, who: Who, needed: Role, subjects: &[(String, Text)]) -> bool {
         subjects.iter().any(|subject| self.has(who, needed, std::slice::from_ref(subject)))
     }
 
-    /// The texts that roles are looked up for.
+    /// Returns the texts that roles are looked up for.
     fn subjects(&self, id: &str, text: &Text, action: &Action) -> Vec<(String, Text)> {
         let artifact = self.artifacts.get(id);
         let published = artifact.and_then(|a| a.published.clone().or_else(|| a.former.clone()));
@@ -233,7 +233,7 @@ impl Model {
         counts && text.author().is_some_and(|author| author.to_lowercase() == who)
     }
 
-    /// Whether a principal may approve what awaits.
+    /// Checks whether a principal may approve the pending submission.
     pub(crate) fn may_approve(&self, id: &str, who: Who) -> Outcome {
         let pending = self.pending(id).ok_or("nothing awaits")?;
         for by in &pending.approvals {
@@ -242,9 +242,9 @@ impl Model {
         self.could_approve(id, pending, who)
     }
 
-    /// The same where all approvals so far count.
+    /// Checks whether a principal could approve, if all approvals so far were valid.
     fn could_approve(&self, id: &str, pending: &Pending, who: Who) -> Outcome {
-        // One of the approvers publishes what needs no further approval.
+        // If no further approval is needed, one of the approvers publishes.
         let is_enough =
             pending.change.is_none() && pending.approvals.len() >= self.required(id, pending);
         if pending.approvals.contains(&who) && !is_enough {
@@ -263,7 +263,8 @@ impl Model {
         }
     }
 
-    /// What a principal is asked to decide, with their own submissions that nobody can approve.
+    /// Returns the artifacts that a principal is asked to decide, and their own submissions that no
+    /// other principal can approve.
     pub(crate) fn asked(&self, who: Who) -> BTreeSet<String> {
         let is_asked = |(id, artifact): &(&String, &Artifact)| {
             let is_lapsed =
@@ -272,7 +273,7 @@ impl Model {
                 self.could_approve(id, pending, who).is_ok()
                     || pending.by == who && is_lapsed(pending)
             });
-            // What is submitted upon a retirement in an emergency does not end it.
+            // A submission after an emergency retirement does not end the emergency.
             is_of_submission || self.may_ratify(id, who).is_ok()
         };
         self.artifacts.iter().filter(is_asked).map(|(id, _)| id.clone()).collect()
@@ -290,7 +291,7 @@ impl Model {
         }
     }
 
-    /// Whether anything is submitted here.
+    /// Checks whether submissions are possible.
     pub(crate) fn governed(&self) -> Outcome {
         if self.is_governed { Ok(()) } else { Err("not governed") }
     }
@@ -305,7 +306,7 @@ impl Model {
         }
     }
 
-    /// Whether a submission would be the one that awaits, or the published text.
+    /// Returns true if a submission would equal the pending one, or the published text.
     pub(crate) fn is_submitted(&self, id: &str, text: &Text, change: Option<&str>) -> bool {
         let same = |p: &Pending| {
             p.change.as_deref() == change
@@ -315,7 +316,7 @@ impl Model {
         self.pending(id).is_some_and(same)
     }
 
-    /// Submits the texts of files. Of each, `text` is that of the live file.
+    /// Submits the texts of files; `text` is that of the live file.
     pub(crate) fn submit(
         &mut self,
         (who, spelled): (Who, &str),
@@ -359,13 +360,13 @@ impl Model {
         Ok(())
     }
 
-    /// The set that a submission belongs to: a part of a set stays one.
+    /// Returns the set that a submission belongs to: a part of a set stays one.
     fn set_of(&self, who: Who, id: &str, change: Option<&str>) -> Option<String> {
         let own = self.pending(id).filter(|pending| pending.by == who);
         change.map(str::to_owned).or_else(|| own?.change.clone())
     }
 
-    /// A part leaves its set with the whole set only.
+    /// Checks that a part leaves its set only with the whole set.
     fn check_set(&self, id: &str, change: Option<&str>) -> Outcome {
         let of = self.pending(id).and_then(|pending| pending.change.as_deref());
         match of.is_some() && of != change {
@@ -374,7 +375,7 @@ impl Model {
         }
     }
 
-    /// An id is kept for a move that awaits a decision.
+    /// Checks that the id is not reserved for a pending move.
     fn check_targets(&self, id: &str, target: Option<&str>) -> Outcome {
         let others = self.artifacts.iter().filter(|(other, _)| *other != id);
         let mut taken =
@@ -408,7 +409,7 @@ impl Model {
         artifact.pending = Some(Pending { by, text, action, change, approvals });
     }
 
-    /// Withdraws what others submitted, before a submission of one's own.
+    /// Withdraws the submission of another principal, before one's own.
     pub(crate) fn supersede(&mut self, who: Who, id: &str, change: Option<&str>) -> Outcome {
         self.governed()?;
         self.check_change(who, change)?;
@@ -420,7 +421,7 @@ impl Model {
         }
         let submitters = self.artifact(id).submitters.clone();
         self.end(&About::Id(id.to_owned()));
-        // Whose submission it was stays an author of what takes its place.
+        // The replaced submitter stays an author of the replacement.
         self.artifact(id).submitters = submitters;
         Ok(())
     }
@@ -466,7 +467,7 @@ impl Model {
         Ok(())
     }
 
-    /// The artifacts that a decision is about, each with whether it was named.
+    /// Returns the artifacts of a decision; true for those that were named.
     fn concerned(&self, about: &About) -> BTreeMap<String, bool> {
         let change = match about {
             About::Change(name) => Some(name.clone()),
@@ -483,7 +484,7 @@ impl Model {
         ids
     }
 
-    /// Approves. What is complete is published, and then given with its text.
+    /// Approves. Returns the texts that this publishes.
     pub(crate) fn approve(&mut self, who: Who, about: &About) -> Result<Vec<String>, &'static str> {
         self.governed()?;
         let concerned = self.concerned(about);
@@ -501,7 +502,7 @@ impl Model {
         let (mut is_complete, mut is_any, mut is_any_done) = (true, false, false);
         for (id, is_named) in &concerned {
             let may = self.may_approve(id, who);
-            // What has its approvals waits for the rest of its set alone.
+            // A part with its approvals waits only for the rest of its set.
             let is_done = self.pending(id).is_some_and(|p| {
                 p.approvals.contains(&who) && p.approvals.len() >= self.required(id, p)
             });
@@ -524,7 +525,7 @@ impl Model {
             *self = next;
             return Ok(Vec::new());
         }
-        // Whoever approved in part has to be a reviewer still.
+        // Each former approver must still be a reviewer.
         for id in concerned.keys() {
             let Some(pending) = next.pending(id) else { continue };
             for who in &pending.approvals {
@@ -560,7 +561,7 @@ impl Model {
         Ok(())
     }
 
-    /// What is published without a review, or with enough.
+    /// Publishes a text without a review, or after it.
     pub(crate) fn publish(&mut self, id: &str, text: Text) {
         match id {
             STEWARDS => self.stewards = self.known[text.body()].clone(),

@@ -1,5 +1,5 @@
-//! Moves in a governed vault: a verifier computes what an approved move publishes, whatever the source
-//! and the configuration are.
+//! Moves in a governed vault: a verifier computes the text that an approved move publishes, for
+//! every source and configuration.
 
 use crate::harness::Place;
 
@@ -33,7 +33,7 @@ const MOVES: [(&str, &str, &str, &str); 11] = [
     (FEDERATED, "", "docs/a", PLAIN),
 ];
 
-/// A governed vault that moved `from` to `to`, by the last of its approvers.
+/// Returns a governed vault in which the last approver moved `from` to `to`.
 fn moved((settings, rules, from, text): (&str, &str, &str, &str), to: &str) -> Place {
     let place = Place::in_memory();
     place.ctx("init . --name V").ok();

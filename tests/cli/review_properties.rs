@@ -1,6 +1,6 @@
-//! What holds of every governed vault, whatever several principals do to it: only what the model
-//! says is published, nothing that awaits a decision is served, `verify` finds nothing wrong after
-//! anything that an honest person did, the histories give the log again, and no file is lost.
+//! Properties of every governed vault after any commands of several principals: only texts that the
+//! model publishes are published, no pending submission is served, `verify` finds nothing wrong
+//! after honest commands, the histories reproduce the log, and no file is lost.
 //!
 //! `CTX_REVIEW_CASES` draws more cases, `CTX_REVIEW_SEED` begins with another one.
 
@@ -21,10 +21,10 @@ const STEPS: usize = 45;
 const PEOPLE: [Who; 5] =
     ["ana@example.com", "bo@example.com", "kim@example.com", "lee@example.com", "max@example.com"];
 const PACK: &str = "packs/p.yml";
-/// After so many steps the log is derived from the histories.
+/// Number of steps after which the log is derived from the histories.
 const REBUILD: usize = 15;
 
-/// splitmix64.
+/// A random generator (splitmix64).
 struct Draw(u64);
 
 impl Draw {
@@ -73,7 +73,7 @@ fn path_of(id: &str) -> String {
     }
 }
 
-/// A vault, its model, and what was done.
+/// A vault, its model, and the commands so far.
 struct World {
     place: Place,
     model: Model,
@@ -88,7 +88,7 @@ struct World {
     published: usize,
 }
 
-/// Refusals of what a file says, which the model does not know: from which version it was edited.
+/// Refusals because of a file, which the model does not cover: the version that it was edited from.
 const OF_FILES: [&str; 3] = ["stale", "unpublished-changes", "was changed by hand"];
 
 impl World {
@@ -126,7 +126,7 @@ impl World {
         world
     }
 
-    /// Runs a command as somebody, at the next second or sometimes at an earlier time.
+    /// Runs a command as a principal, one second later or sometimes at an earlier time.
     fn ctx(&mut self, who: &str, args: &[&str]) -> Output {
         let late = match self.draw.below(20) {
             0 => 0,
@@ -160,7 +160,7 @@ impl World {
         format!("tok{:06}", self.words)
     }
 
-    /// What a live file says.
+    /// Returns the text of a live file.
     fn live(&self, id: &str) -> Option<Text> {
         let path = path_of(id);
         let text = self.place.has(&path).then(|| self.place.read(&path))?;
@@ -210,7 +210,7 @@ impl World {
         self.model.known.insert(text, stewards);
     }
 
-    /// Edits a live file as a person does, within what is there.
+    /// Edits a live file as a person does.
     fn edit(&mut self) {
         match self.draw.below(14) {
             0 => {
@@ -276,7 +276,7 @@ impl World {
                 with(&text, self.draw.of(&odd).unwrap())
             }
             4 => {
-                // A copy, with all that a review wrote.
+                // A copy of another document, with all fields of its review.
                 let other = self.draw.of(&ids).unwrap();
                 let new = if self.draw.one_in(2) { other } else { self.fresh() };
                 self.note(&format!("copy {id} to {new}"));
@@ -298,12 +298,12 @@ impl World {
         self.place.write(&path, new);
     }
 
-    /// One thing that somebody does, compared with what the model says of it.
+    /// Runs one action of a principal, and compares its outcome with the model.
     fn step(&mut self) {
         self.before.clear();
         let n = self.draw.below(PEOPLE.len());
         let who = PEOPLE[n];
-        // The same person, spelled otherwise.
+        // Another spelling of the same person.
         let spelled = if self.draw.one_in(8) { who.to_uppercase() } else { who.to_owned() };
         let change = self.draw.one_in(4).then(|| ["one", "two"][self.draw.below(2)]);
         match self.draw.below(20) {
@@ -343,7 +343,7 @@ impl World {
             chosen.dedup();
         }
         let supersedes = chosen.len() == 1 && self.draw.one_in(4);
-        // What is no document joins no set.
+        // Governance files cannot join a set.
         let change = change.filter(|_| is_plain);
         self.submit_these(who, spelled, &chosen, change, supersedes);
     }
@@ -366,7 +366,7 @@ impl World {
         args.extend(ids.iter().map(String::as_str));
         args.extend(change.into_iter().flat_map(|name| ["--change", name]));
         args.extend(supersedes.then_some("--supersede"));
-        // The published text is no change of it.
+        // The published text is not a change.
         let text =
             |world: &Self, id: &String| world.live(id).unwrap_or_else(|| Text::File(String::new()));
         let files = ids.iter().map(|id| (id.clone(), text(self, id)));
@@ -375,7 +375,7 @@ impl World {
             !published.is_some_and(|last| text.is_source_of(last))
         };
         let files: Vec<(String, Text)> = files.filter(is_new).collect();
-        // Only its bytes say whether a file with the published words is the published text.
+        // Only its bytes show whether a file with the published words is the published text.
         let doubtful: Vec<&String> =
             ids.iter().filter(|id| !files.iter().any(|f| f.0 == **id)).collect();
         let said = self.ctx(spelled, &[&args[..], &["--json"]].concat());
@@ -449,7 +449,7 @@ impl World {
         }
     }
 
-    /// The lines of the last version of an artifact but for what a step writes.
+    /// Returns the lines of the last version of an artifact, without those that a step writes.
     fn last_text(&self, id: &str) -> Vec<String> {
         // No verb shows a text that was not approved.
         let vault = Vault::open(self.place.root()).unwrap();
@@ -475,7 +475,7 @@ impl World {
         let id = self.draw.of(&ids).unwrap();
         let artifact = &self.model.artifacts[&id];
         if !self.model.is_governed && artifact.published.is_none() && artifact.has_history {
-            // Done already, where it was retired.
+            // The document is already retired.
             return;
         }
         let mut args = vec!["retire", &id];
@@ -548,7 +548,7 @@ impl World {
         let config = self.place.read(CONFIG);
         let said = self.ctx(who, &["govern", "off"]);
         let mut next = self.model.clone();
-        // It edits the file, and submits it.
+        // The command edits the file and submits it.
         let text = config.replace("governance: governed", "governance: ungoverned");
         let waits = self.model.artifacts.get(CONFIG).is_some_and(|a| a.pending.is_some());
         let expected = match self.model.waiting() - usize::from(waits) {
@@ -578,7 +578,7 @@ impl World {
         }
     }
 
-    /// In a governed vault nobody publishes alone.
+    /// Publishes directly, which a governed vault refuses.
     fn publish(&mut self, who: Who, spelled: &str) {
         let mut ids = self.ids();
         ids.retain(|id| self.place.has(&path_of(id)));
@@ -602,7 +602,7 @@ impl World {
         }
     }
 
-    /// Whether a command did what it was asked to; panics where the model says otherwise.
+    /// Returns true if a command succeeded; panics if the model disagrees.
     fn agree(
         &mut self,
         who: Who,
@@ -621,7 +621,7 @@ impl World {
         said.exit == 0
     }
 
-    /// No file was lost: what a command put another text in the place of is in a version.
+    /// Asserts that no file was lost: every replaced text is in a version.
     fn kept(&self) {
         for (id, old) in &self.before {
             let Some(old) = old else { continue };
@@ -632,7 +632,7 @@ impl World {
         }
     }
 
-    /// What every reader sees, compared with the model.
+    /// Compares the view of every reader with the model.
     fn check(&self, n: usize) {
         let verify = self.look(PEOPLE[0], &["verify", "--json", "--allow-drift"]).ok();
         let report = verify.json("ctx.verify");
@@ -681,7 +681,7 @@ impl World {
         assert_eq!(hits["hits"].as_array().unwrap().len(), 0, "{hits:#}");
     }
 
-    /// The histories alone give the same log, hash for hash.
+    /// Asserts that the histories alone produce the same log, hash for hash.
     fn rebuilds(&self) {
         let args = ["checkpoint", "rebuild", "--from-scratch", "--dry-run", "--json"];
         let rebuilt = self.look(PEOPLE[0], &args).ok().json("ctx.checkpoint.rebuild");
@@ -705,14 +705,14 @@ fn document(text: &str) -> Text {
     Text::Document { word: word_in(text).unwrap_or_default(), is_red, author }
 }
 
-/// A frontmatter with a line, in the place of one with the same key.
+/// Returns a frontmatter in which the line replaces one with the same key.
 fn with(text: &str, line: &str) -> String {
     let key = line.split(':').next().unwrap_or(line);
     let text = without(text, &format!("{key}:"));
     text.replacen("---\n", &format!("---\n{line}\n"), 1)
 }
 
-/// A frontmatter without a key, and the list below it.
+/// Returns a frontmatter without a key, and without the list below it.
 fn without(text: &str, key: &str) -> String {
     let (mut out, mut is_in_list) = (String::new(), false);
     for line in text.lines() {
@@ -725,7 +725,7 @@ fn without(text: &str, key: &str) -> String {
     out
 }
 
-/// Plays one case; gives how many commands it ran, how many were refused, and how many approvals
+/// Plays one case; returns the numbers of commands, of refusals, and of approvals that
 /// published something.
 fn play(seed: u64) -> [usize; 3] {
     let mut world = World::new(seed);

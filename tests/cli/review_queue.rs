@@ -1,5 +1,5 @@
-//! The queue of a governed vault: found by the lines of the change logs, by an index or the log, and
-//! by the histories where the change logs do not say everything.
+//! The queue of a governed vault: found by the lines of the change logs, by an index or the log,
+//! and by the histories if the change logs are incomplete.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +8,7 @@ use crate::harness::{Place, files_in};
 const STEWARDS: &str = "version: 1\nvault:\n  - {principal: bo@x.com, role: reviewer}\n  - \
     {principal: kim@x.com, role: reviewer}\n  - {principal: ana@x.com, role: editor}\n";
 
-/// A governed vault in which every kind of thing awaits a decision, or was decided.
+/// Returns a governed vault with every kind of pending submission and of decision.
 fn place() -> Place {
     let place = Place::vault();
     for n in 0..9 {
@@ -25,7 +25,7 @@ fn place() -> Place {
     by("bo", "approve nodes/d0");
     by("bo", "reject nodes/d1 --reason wrong");
     by("ana", "withdraw nodes/d2");
-    // d3 awaits a decision, and d4 until it is retired.
+    // d3 awaits a decision, and d4 does until it is retired.
     by("bo", "retire nodes/d4 nodes/d5 --emergency --reason wrong");
     by("kim", "approve nodes/d5");
     by("ana", "retire nodes/d6 nodes/d7");
@@ -61,7 +61,7 @@ fn awaited() -> BTreeSet<String> {
     AWAITED.map(str::to_owned).into()
 }
 
-/// What the queue names, as awaiting a decision or as what may be incomplete.
+/// Returns the ids that the queue lists as pending or as possibly incomplete.
 fn named(place: &Place) -> BTreeSet<String> {
     let said = place.ctx("review --all --json --as kim@x.com").ok().json("ctx.review");
     let of = |key: &str| said[key].as_array().cloned().unwrap_or_default();
@@ -69,7 +69,7 @@ fn named(place: &Place) -> BTreeSet<String> {
     all.map(|one| format!("{} v{}", one["id"].as_str().unwrap(), one["version"])).collect()
 }
 
-/// The only file of the change log.
+/// Returns the path of the only file of the change log.
 fn change_log(place: &Place) -> String {
     let files = files_in(&place.path(".context/audit"));
     let name = files.into_keys().find(|name| name.ends_with(".jsonl")).unwrap();
@@ -82,7 +82,7 @@ fn the_queue_is_the_same_with_an_index_and_without() {
     assert_eq!(queue(&place, ""), awaited());
     place.ctx("index").ok();
     assert_eq!(queue(&place, ""), awaited());
-    // The index follows what is published later.
+    // The index follows later publications.
     place.ctx("approve nodes/d3 nodes/d7 --as bo@x.com").ok();
     place.ctx("approve nodes/d4 --as kim@x.com").ok();
     let rest = ["publish nodes/new v1", "publish stewards.yaml v2"];
@@ -100,9 +100,9 @@ fn a_change_log_that_is_gone_hides_nothing_that_awaits_a_decision() {
         }
         let path = change_log(&place);
         let whole = place.bytes(&path);
-        // All of it, its last lines, and one that was changed.
+        // The log is removed, truncated, and altered.
         place.remove(&path);
-        // Nothing is decided about what no line names (REV-10), and the queue says so.
+        // No decision is possible without a line (REV-10), and the queue says so.
         assert!(named(&place).is_superset(&expected), "removed, {with_index}");
         place.write(&path, &whole[..whole.len() * 2 / 3]);
         assert!(named(&place).is_superset(&expected), "truncated, {with_index}");
@@ -114,7 +114,7 @@ fn a_change_log_that_is_gone_hides_nothing_that_awaits_a_decision() {
     }
 }
 
-/// A line of another branch names other checkpoints: by its number alone nothing was decided.
+/// A line of another branch names other checkpoints: its number alone proves no decision.
 #[test]
 fn a_submission_upon_a_checkpoint_of_another_log_is_looked_at() {
     let place = place();
@@ -143,8 +143,7 @@ fn the_line_of_an_emergency_is_before_that_of_its_event_and_hashed_like_it() {
     assert!(!place.read(&change_log(&place)).contains("hush-hush"));
 }
 
-/// Without the intent record of its writer, on another machine, only its line says that a step is
-/// whole.
+/// On another machine without the intent record, only the line shows that a step is complete.
 #[test]
 fn a_further_part_that_no_line_names_keeps_its_change_from_being_decided() {
     let place = place();
@@ -170,7 +169,7 @@ fn a_further_part_that_no_line_names_keeps_its_change_from_being_decided() {
             let said = by("bo", line).exits(4);
             assert!(said.stderr.contains("version 4 of `nodes/d1`"), "{line}: {}", said.whole());
         }
-        // Other submissions are not concerned.
+        // Other submissions are not affected.
         by("bo", "approve nodes/d3 --dry-run").ok();
         place.write(&path, &whole);
     }

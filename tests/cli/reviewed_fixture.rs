@@ -1,9 +1,9 @@
-//! `fixtures/interop/governed`: a vault that was written in governed mode, as it was written. What is
-//! in it is made here, step by step, under a fixed clock.
+//! `fixtures/interop/governed`: a vault as it was written in governed mode. This test repeats its
+//! steps under a fixed clock.
 //!
-//! What `ctx` writes may change later; the fixture stays as it is then, and what follows from its
-//! steps is no longer compared. With `CTX_WRITE_FIXTURE` the test writes it. The change log has no
-//! part in the comparison: its lines name the version of `ctx`.
+//! Later versions of `ctx` may write other files; the fixture stays as it is then, and the result
+//! of its steps is no longer compared. With `CTX_WRITE_FIXTURE` the test writes the fixture. The
+//! change log is not compared: its lines name the version of `ctx`.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -39,7 +39,7 @@ struct Maker {
 }
 
 impl Maker {
-    /// Runs a command of a principal; each is a second after the one before.
+    /// Runs a command of a principal, one second after the one before.
     fn by(&mut self, who: &str, line: &str) {
         self.seconds += 1;
         let (minutes, seconds) = (self.seconds / 60, self.seconds % 60);
@@ -89,14 +89,14 @@ fn made() -> Place {
     vault.by("ana", "publish --all");
     vault.write("stewards.yaml", STEWARDS);
     vault.by("ana", "govern on");
-    // Rejected once, then approved.
+    // The text is rejected once, then approved.
     vault.place.edit("nodes/pricing.md", "first text", "price is 10");
     vault.by("ana", "submit nodes/pricing -m 'Price of 2027'");
     vault.by("bo", "reject nodes/pricing --reason 'no source'");
     vault.place.edit("nodes/pricing.md", "price is 10", "price is 10, by the board's decision");
     vault.by("ana", "submit nodes/pricing");
     vault.by("kim", "approve nodes/pricing");
-    // A change of two documents, one of which needs two reviewers.
+    // A change has two documents; one needs two reviewers.
     vault.place.edit("nodes/returns.md", "first text", "period is 30 days");
     vault.place.edit("nodes/legal/terms.md", "first text", "period is 30 days");
     vault.by("ana", "submit nodes/returns nodes/legal/terms --change 'thirty days'");
@@ -114,7 +114,7 @@ fn made() -> Place {
     vault.by("bo", "approve stewards.yaml");
     vault.by("lee", "retire nodes/recall --emergency --reason 'the product is recalled'");
     vault.by("kim", "approve nodes/recall");
-    // Withdrawn, and what awaits a decision.
+    // A withdrawn submission, and a pending one.
     vault.place.edit("nodes/pricing.md", "is 10", "is 11");
     vault.by("ana", "submit nodes/pricing");
     vault.by("ana", "withdraw nodes/pricing -m 'too early'");
@@ -129,7 +129,7 @@ fn folder() -> PathBuf {
     repository().join("fixtures/interop/governed")
 }
 
-/// The files, without the change log and what no command trusts.
+/// Returns the files, without the change log and those that no command trusts.
 fn compared(root: &Path) -> BTreeMap<String, String> {
     let mut files = files_in(root);
     files.retain(|path, _| {
@@ -207,8 +207,8 @@ fn the_fixture_is_intact_and_one_submission_awaits_a_decision() {
     ");
 }
 
-/// What the reference implementation reports of the fixture was written down by running it once
-/// (`fixtures/README.md`): it recomputes the same hashes and texts.
+/// The report of the reference implementation was recorded once (`fixtures/README.md`): it
+/// recomputes the same hashes and texts.
 #[test]
 fn the_reference_implementation_recomputes_the_same_hashes() {
     let text = fs::read_to_string(repository().join("fixtures/interop/governed.reference.json"));

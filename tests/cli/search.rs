@@ -1,4 +1,4 @@
-//! `ctx search`: what is published and current, verified, in one order.
+//! `ctx search`: published and current texts, verified, in one order.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -21,7 +21,7 @@ fn place() -> Place {
     ])
 }
 
-/// The names of the sections that were found, in order.
+/// Returns the names of the sections that were found, in order.
 fn names(json: &Value) -> Vec<String> {
     let name = |hit: &Value| match hit["anchor"].as_str() {
         Some(anchor) => format!("{}#{anchor}", hit["id"].as_str().unwrap()),
@@ -34,7 +34,7 @@ fn found(place: &Place, query: &str) -> Vec<String> {
     names(&place.args(&["search", "--json", query]).run().ok().json("ctx.search"))
 }
 
-/// The place of the index of a vault, whose folder has an unknown name.
+/// Returns the path of the index of a vault, whose folder has an unknown name.
 fn index(place: &Place) -> PathBuf {
     let caches = place.home().join(".cache/contextnest");
     let vault = fs::read_dir(caches).unwrap().next().unwrap().unwrap().path();
@@ -207,14 +207,14 @@ fn the_answer_is_that_of_the_state_however_the_index_came_about() {
     let ask =
         |place: &Place| place.ctx("search fee late 7 --limit 50 --json --explain").ok().stdout;
     assert_eq!(ask(&one), ask(&other));
-    // One goes on step by step, with an index that is extended; the other is asked at the end only.
+    // One vault is indexed step by step, and the other only at the end.
     other.remove("nodes/d3.md");
     for place in [&one, &other] {
         place.ctx("publish nodes/d1").ok();
         for n in [5, 9, 5] {
             place.edit(&format!("nodes/d{n}.md"), "late", "late late");
             place.ctx("publish --changed").ok();
-            // The clock goes on alike for both.
+            // The clock advances equally for both.
             match std::ptr::eq(place, &one) {
                 true => drop(ask(place)),
                 false => drop(place.ctx("status").ok()),
@@ -230,7 +230,7 @@ fn the_answer_is_that_of_the_state_however_the_index_came_about() {
         one.typed("search fee late 7 --limit 50 --json --explain").without("HOME").run().ok();
     assert_eq!(extended, fresh.stdout, "an index in memory says the same");
     fs::remove_dir_all(index(&one)).unwrap();
-    assert_eq!(extended, ask(&one), "and so does one that is built anew");
+    assert_eq!(extended, ask(&one), "a new index finds the same");
     assert_eq!(extended, ask(&one), "and one that is found");
 }
 
@@ -265,7 +265,7 @@ fn a_damaged_or_foreign_index_changes_nothing() {
             assert_eq!(answer.stderr, told, "{damage} {name}");
         }
     }
-    // The index of another vault, put in the place of this one's.
+    // The index of another vault replaces this one's.
     let other =
         Place::published(&[("nodes/fees", "# Late\n\nOther late fee.\n"), ("nodes/x", "Late.\n")]);
     let _ = other.ctx("search late").ok();
@@ -276,7 +276,7 @@ fn a_damaged_or_foreign_index_changes_nothing() {
         fs::write(path, bytes).unwrap();
     }
     assert_eq!(ask().stdout, expected);
-    // A place that others may write to is not used.
+    // A folder that others may write to is not used.
     fs::set_permissions(index(&place), fs::Permissions::from_mode(0o777)).unwrap();
     assert_eq!(ask().stdout, expected);
 }
@@ -311,7 +311,7 @@ fn a_document_that_cannot_be_verified_is_withheld_and_comes_back() {
         output.stderr
     );
     assert!(!output.stdout.contains("9 %") && output.stdout.contains("nodes/returns"));
-    // An index that is built meanwhile cannot hold it; whatever is asked may have found it.
+    // An index that is built meanwhile cannot contain it, so any query may match it.
     fs::remove_dir_all(index(&place)).unwrap();
     for _ in 0..2 {
         let json = place.ctx("search returns --json").exits(1).json("ctx.search");
@@ -337,7 +337,7 @@ fn hostile_texts_cannot_control_a_terminal_or_hide_a_word() {
     assert!(!hostile.stderr.contains('\u{1b}'));
 }
 
-/// A program outside of the vault.
+/// Writes a program outside of the vault and returns its path.
 pub(super) fn program(place: &Place, script: &str) -> String {
     let path = place.home().join("program");
     fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
@@ -509,7 +509,7 @@ fn accents_typing_errors_and_beginnings_are_found_and_marked() {
         assert_eq!(marks(query), ["Café"], "{query}");
     }
     assert_eq!(marks("ελλαδα елка elan"), ["Élan", "Ελλάδα", "ёлка"]);
-    // One letter too few, too many, another one, two that changed places.
+    // One letter missing, added or replaced, and two letters swapped.
     for query in ["paymnt", "paymentt", "pajment", "paymetn"] {
         assert_eq!(marks(query), ["Payment", "Payments"], "{query}");
     }
@@ -532,7 +532,7 @@ fn accents_typing_errors_and_beginnings_are_found_and_marked() {
     1 hit at checkpoint 1, delegated to builtin
     note: no document contains `paymnt`; found instead: `payment`
     ");
-    // What was retired is taken for nothing, also in an index that still has it.
+    // Retired texts do not match, even if an index still contains them.
     place.ctx("retire nodes/pay").ok();
     assert_eq!(marks("paymnt"), [""; 0]);
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 use crate::harness::{Place, files_in};
 use crate::tampering::whole;
 
-/// Gives every file below a folder a second name below another.
+/// Links every file below a folder into another.
 fn link_all(from: &Path, to: &Path) {
     for entry in fs::read_dir(from).unwrap().map(Result::unwrap) {
         let (path, name) = (entry.path(), to.join(entry.file_name()));

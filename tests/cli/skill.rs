@@ -1,4 +1,4 @@
-//! `ctx skill install`: what is written for agents, and what is not written over.
+//! `ctx skill install`: the files that it writes for agents, and those that it does not overwrite.
 
 use std::fs;
 
@@ -23,7 +23,7 @@ fn vault() -> Place {
 #[test]
 fn a_skill_is_made_of_what_is_published_and_stays_the_same() {
     let place = vault();
-    // What is not published is in no file.
+    // An unpublished text is in no file.
     place.write("CONTEXT.md", "# Draft\n");
     let dry = place.ctx("skill install --dry-run").ok().stdout;
     assert!(!place.has(SKILL) && !place.has("AGENTS.md"), "{dry}");
@@ -59,7 +59,7 @@ fn a_skill_is_made_of_what_is_published_and_stays_the_same() {
     assert!(
         place.read("AGENTS.md").starts_with("# Agents\n\nmine\n\n<!-- generated-by: ctx skill")
     );
-    // The next checkpoint changes nothing of it.
+    // The next checkpoint does not change the files.
     place.edit("nodes/a.md", "one", "two");
     place.ctx("publish nodes/a").ok();
     place.ctx("skill install --check").ok();
@@ -69,7 +69,7 @@ fn a_skill_is_made_of_what_is_published_and_stays_the_same() {
     assert!(stale.contains("SKILL.md  would be changed"), "{stale}");
     place.ctx("skill install").ok();
     assert!(place.read(SKILL).contains("> # Draft"));
-    // What was handed out is recorded.
+    // The returned texts are recorded.
     let trace = place.ctx("trace list --document CONTEXT.md --json").ok().stdout;
     assert!(trace.contains("\"verb\": \"skill install\""), "{trace}");
 }
@@ -98,7 +98,7 @@ fn skill_never_overwrites_files_edited_by_hand() {
         }
         assert_eq!(place.tree(), before);
     }
-    // Text around the section is the user's.
+    // Text around the section belongs to the user.
     place.write(SKILL, &skill);
     place.write("AGENTS.md", format!("mine\n\n{agents}\nand mine\n"));
     place.ctx("skill install").ok();

@@ -1,4 +1,4 @@
-//! Source nodes: what a block may say, `ctx source list`, `show`, `order` and `check`.
+//! Source nodes: fields of a block, `ctx source list`, `show`, `order` and `check`.
 
 use insta::assert_snapshot;
 use serde_json::{Value, json};
@@ -7,12 +7,12 @@ use crate::harness::Place;
 
 const SERVERS: &str = "servers: {jira: {transport: mcp}, hr: {transport: rest}}\n";
 
-/// A source with this block and body.
+/// Returns a source with this block and body.
 fn source(block: &str, body: &str) -> String {
     format!("---\ntitle: S\ntype: source\nsource: {{{block}}}\n---\n{body}\n")
 }
 
-/// A source of jira that depends on these.
+/// Returns a source of jira that depends on these.
 fn needing(ids: &[&str]) -> String {
     let uris: Vec<String> = ids.iter().map(|id| format!("contextnest://{id}")).collect();
     let block =
@@ -20,7 +20,8 @@ fn needing(ids: &[&str]) -> String {
     source(&block, "Call `search`.")
 }
 
-/// Board needs tickets, tickets need users; a document has nothing to do with them.
+/// Returns a vault in which the board needs tickets, tickets need users, and a document needs none
+/// of them.
 fn vault() -> Place {
     let users = source(
         "transport: rest, server: hr, tools: [list, get], cache_ttl: 60, stage: always, retention: 7d",
@@ -90,7 +91,7 @@ fn values_that_a_source_cannot_have_are_refused_with_line_and_mend() {
         error[source-invalid]: line 13: `source.depends_on` is not a list of URIs: it does not name a single document (write `contextnest://sources/name`)
     hint: nothing was written; fix the documents, or leave them out
     ");
-    // Beside the document that it names, it is refused for that alone.
+    // Published together with the document that it names, the source is refused for that alone.
     place.write("sources/s.md", needing(&["nodes/fees"]));
     assert_snapshot!(place.ctx("publish sources/s nodes/fees").whole(), @"
     exit: 1
@@ -104,7 +105,7 @@ fn values_that_a_source_cannot_have_are_refused_with_line_and_mend() {
     ");
     place.ctx("publish nodes/fees").ok();
     place.ctx("publish sources/s").exits(1);
-    // What does not exist may be published later.
+    // A missing source may be published later.
     place.write("sources/s.md", needing(&["sources/none"]));
     place.ctx("publish sources/s").ok();
 }
@@ -125,7 +126,7 @@ fn a_link_to_a_source_that_is_no_dependency_is_a_warning() {
     1 document checked: 0 errors, 1 warning
     -- stderr
     ");
-    // A document may link what it likes.
+    // A document may link to anything.
     place.write("nodes/fees.md", "[users](contextnest://sources/users)\n");
     place.ctx("validate nodes/fees").ok();
 }
@@ -172,13 +173,13 @@ fn list_and_show_say_what_is_called() {
     let sources = list["sources"].as_array().unwrap();
     assert_eq!((sources.len(), &sources[2]["source"]), (3, &expected));
     assert!(sources.iter().all(|source| source.get("body").is_none()));
-    // Instructions that were handed out are an access, names are a listing.
+    // Returned instructions are an access, and names are a listing.
     let traces = place.ctx("trace list --verb source --json").ok().json("ctx.trace.list");
     let events: Vec<&Value> =
         traces["traces"].as_array().unwrap().iter().map(|row| &row["event"]).collect();
     assert_eq!(events, ["listing", "access", "access", "listing"]);
     place.ctx("source show nodes/fees").exits(1);
-    // Agents get it with every answer.
+    // Agents get the block with every answer.
     let resolved = place.ctx("resolve type:source --json").ok().json("ctx.resolve");
     let ids: Vec<&Value> =
         resolved["documents"].as_array().unwrap().iter().map(|document| &document["id"]).collect();
@@ -215,7 +216,7 @@ fn the_order_has_what_is_needed_and_was_not_selected() {
     -- stderr
     note: it selects no source at checkpoint 1
     ");
-    // One that was retired is missing from then on.
+    // A retired source is missing from then on.
     place.ctx("retire sources/users").ok();
     assert_snapshot!(place.ctx("source order sources/board").whole(), @"
     exit: 1
@@ -312,7 +313,7 @@ fn a_source_is_shown_whole_and_an_id_without_a_folder_is_ordered() {
             .map(|s| s["id"].as_str().unwrap())
             .collect();
         assert_eq!(ids, ["sources/users", "rates"], "{name}");
-        // Keys without a value are there.
+        // Keys without a value are present.
         assert_eq!(order["sources"][1]["source"]["retention"], Value::Null);
         assert!(order["sources"][1]["source"].as_object().unwrap().contains_key("stage"));
     }

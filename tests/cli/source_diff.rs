@@ -1,4 +1,4 @@
-//! `ctx source diff`: what changed between the last two staged results of a source.
+//! `ctx source diff`: the changes between the last two staged results of a source.
 
 use serde_json::json;
 
@@ -8,7 +8,7 @@ use contextnest::files::vault::disk::Disk;
 use contextnest::files::vault::outside;
 use contextnest::record::staging::Hydrated;
 
-/// Stages results a minute apart; gives their URIs.
+/// Stages results a minute apart; returns their URIs.
 fn results(place: &Place, who: (&str, &str), payloads: &[&[u8]]) -> Vec<String> {
     let stage = |(n, payload): (usize, &&[u8])| {
         let at = format!("2026-11-21T10:{:02}:00.000Z", n + 1);
@@ -53,7 +53,7 @@ fn json_is_compared_by_structure_and_handed_out_as_data() {
         json!({"change": "changed", "pointer": "/prices/0/eur", "old": 1, "new": 2})
     );
     assert_eq!(found["diff"], lines[1..lines.len() - 1].join("\n") + "\n");
-    // What was handed out is recorded, with both entries.
+    // The returned texts are recorded, with both entries.
     let log = files_in(&place.home().join(".local/state/contextnest/audit"));
     let log = log.values().find(|file| file.starts_with(b"{")).unwrap();
     let last = log.split(|byte| *byte == b'\n').rfind(|line| !line.is_empty()).unwrap();
@@ -79,7 +79,7 @@ fn other_results_are_compared_by_lines_or_by_bytes() {
     let found = place.ctx("source diff sources/prices --json").ok().json("ctx.source.diff");
     assert_eq!((&found["form"], &found["equal"]), (&json!("bytes"), &json!(false)));
 
-    // Another spelling of one value is the same content.
+    // Another spelling of the same value is the same content.
     let place = shop(Place::vault());
     results(&place, (ANA, "s1"), &[b"{\"a\": 1.0, \"b\": []}", b"{\"b\":[],\"a\":1}"]);
     let said = place.ctx("source diff sources/prices").ok();
@@ -102,7 +102,7 @@ fn fewer_than_two_results_are_told() {
     refused("lacks staged results that you may see");
     let first = stage(&place, ANA, "s1", b"one");
     refused("has only one staged result that you may see, but two are needed");
-    // What is gone is not compared.
+    // Collected content is not compared.
     stage(&place, ANA, "s1", b"two");
     place.ctx("source diff sources/prices").ok();
     place.args(&["stage", "discard", &first]).here().ok();
@@ -120,13 +120,13 @@ fn results_of_others_are_compared_for_editors_and_reviewers_only() {
     };
     let said = diff(BO, "b1 --every-session").ok().stdout;
     assert!(said.contains("\"/a\""), "{said}");
-    // A named session is all that is compared.
+    // If a session is named, only its results are compared.
     let said = diff(BO, "b1").exits(1);
     let none = "lacks staged results of yours in this session";
     assert!(said.stderr.contains(none), "{}", said.stderr);
     let said = diff(ANA, "s1").ok().stdout;
     assert!(said.contains("changed \"/a\": 1 -> 2"), "{said}");
-    // Who has no role sees the entries of the own session, and is told of no other.
+    // A principal without a role sees the entries of their own session, and learns of no others.
     let said = diff(EVE, "e1").exits(1);
     assert!(said.stderr.contains("has only one staged result"), "{}", said.stderr);
     let said = diff(EVE, "e2").exits(1);
@@ -191,7 +191,7 @@ fn documents_that_were_promoted_from_earlier_results_are_named() {
     {
         place.args(&["stage", "promote", &all[n], "--to", id]).here().ok();
     }
-    // The last two results are equal; what was promoted earlier is not forgotten.
+    // The last two results are equal, but the earlier promotion is still reported.
     let said = place.ctx("source diff sources/prices").ok();
     assert!(said.stderr.contains("have the same content"), "{}", said.stderr);
     let of = |id: &str, n: usize, what: &str| {
@@ -205,7 +205,7 @@ fn documents_that_were_promoted_from_earlier_results_are_named() {
             of("nodes/third", 2, ", whose content is still the last one"),
         ]
     );
-    // A document that no longer says so was brought up to date.
+    // A document without the reference was updated.
     let text =
         place.read("nodes/first.md").replace(&all[0], &all[2]).replace("price: 1", "price: 3");
     place.write("nodes/first.md", text);

@@ -1,4 +1,4 @@
-//! A sparse checkout: git leaves files of the vault out, and nothing of it is damaged.
+//! Sparse checkouts: git leaves files of the vault out, which is not damage.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use insta::assert_snapshot;
 
 use crate::harness::Place;
 
-/// A repository with a vault of two folders, of which `nodes/b` is left out.
+/// Returns a repository with a vault of two folders, in which `nodes/b` is left out.
 fn sparse() -> Place {
     let place = Place::published(&[("nodes/a/x", "# X\n"), ("nodes/b/y", "# Y\n")]);
     place.edit("nodes/b/y.md", "# Y\n", "# Y\n\nmore\n");
@@ -62,7 +62,7 @@ fn verify_says_that_git_leaves_files_out_and_judges_the_rest() {
       [left-out] Git leaves files of the vault out of the working copy, so what they record was not checked.
           Nothing is lost. To verify the whole vault, run `git sparse-checkout disable`, or add the folders with `git sparse-checkout add FOLDER`, and run `ctx verify` again.
     ");
-    // What is checked out is judged.
+    // Files that are checked out are verified.
     let sound = place.read("nodes/a/.versions/x/v1.md");
     place.write("nodes/a/.versions/x/v1.md", sound.replace("# X", "# Z"));
     assert_eq!(verdict(&place), damaged(&[("content-hash-mismatch", 1), ("left-out", 1)]));
@@ -77,7 +77,7 @@ fn damaged(list: &[(&str, usize)]) -> (String, BTreeMap<String, usize>) {
     ("damaged".to_owned(), codes(list))
 }
 
-/// Only that git leaves files out is found, with any of these patterns, and in cone mode.
+/// With every pattern, and in cone mode, the only finding is that git leaves files out.
 #[test]
 fn every_kind_of_file_may_be_left_out() {
     let place = sparse();
@@ -144,15 +144,15 @@ fn a_file_that_git_does_not_leave_out_is_missing() {
     let place = Place::published(&[("nodes/a/x", "# X\n"), ("nodes/b/y", "# Y\n")]);
     commit(&place);
     let whole = place.bytes(MISSING);
-    // It is only deleted.
+    // The file is deleted, but not marked.
     place.remove(MISSING);
     assert_eq!(verdict(&place).0, "damaged");
     place.write(MISSING, &whole);
-    // It is marked, and there with other bytes.
+    // The file is marked, but exists with other bytes.
     git(&place, &format!("update-index --skip-worktree {MISSING}"));
     place.write(MISSING, "document_id: other\n");
     assert_eq!(verdict(&place).0, "damaged");
-    // It is marked with bytes that no commit has.
+    // The file is marked with bytes that no commit has.
     place.write(MISSING, &whole);
     git(&place, &format!("update-index --no-skip-worktree {MISSING}"));
     place.edit("nodes/b/y.md", "# Y\n", "# Y\n\nmore\n");
@@ -187,7 +187,7 @@ fn no_command_begins_a_second_vault_where_git_leaves_the_vault_out() {
     let said = place.ctx("init").exits(2).stderr;
     assert!(said.contains(&format!("[no-vault]: git leaves the vault in `{here}` out")), "{said}");
     assert!(said.contains("`git sparse-checkout disable`"), "{said}");
-    // A file of local state is still there, as it is not in a clone.
+    // A file of local state still exists, unlike in a clone.
     place.ctx("publish --all").exits(1);
     place.remove(".context");
     for line in ["list", "publish --all", "verify", "--vault . status"] {

@@ -1,4 +1,4 @@
-//! Staged results of sources: who sees them, what is done to them, and what `verify` says.
+//! Staged results of sources: who sees them, the acts on them, and the findings of `verify`.
 
 use std::fs;
 
@@ -20,7 +20,7 @@ pub(crate) const EVE: &str = "eve@example.com";
 
 const SOURCE: &str = "---\ntitle: Prices\ntype: source\ntags: [prices]\nsource:\n  transport: mcp\n  server: shop\n  tools: [list_prices]\n---\n# Prices\n\nCall `list_prices`.\n";
 
-/// A vault with a published source.
+/// Publishes a source in a vault.
 pub(crate) fn shop(place: Place) -> Place {
     let config = place.read(".context/config.yaml");
     let more = "servers:\n  shop:\n    transport: mcp\n";
@@ -31,7 +31,7 @@ pub(crate) fn shop(place: Place) -> Place {
     place
 }
 
-/// The same, governed: bo reviews prices, kim everything, ana edits, eve has no role.
+/// Returns a governed shop: bo and kim review, ana edits, viv views, eve has no role.
 pub(crate) fn governed() -> Place {
     let place = shop(Place::vault());
     place.write(
@@ -44,7 +44,7 @@ pub(crate) fn governed() -> Place {
     place
 }
 
-/// The vault with the state that commands of the place have.
+/// Opens the vault with the state directory of the place.
 pub(crate) fn opened(place: &Place, disk: Disk) -> Vault {
     let home = place.home().join(".local/state");
     let dir = outside::folder_of(&home, place.root(), None);
@@ -52,7 +52,7 @@ pub(crate) fn opened(place: &Place, disk: Disk) -> Vault {
     Vault::open(place.root()).unwrap().with_state(Some(state)).on(disk)
 }
 
-/// What ana consumed of the prices in a session.
+/// Returns a result of the prices that a principal consumed in a session.
 pub(crate) fn hydrated(who: &str, session: &str) -> Hydrated {
     Hydrated {
         source: "sources/prices".parse().unwrap(),
@@ -70,7 +70,7 @@ pub(crate) fn hydrated(who: &str, session: &str) -> Hydrated {
     }
 }
 
-/// Stages a result at a minute after those that commands of the place have.
+/// Stages a result at a minute after the commands of the place.
 pub(crate) fn staged_at(
     place: &Place,
     disk: Disk,
@@ -83,14 +83,14 @@ pub(crate) fn staged_at(
     contextnest::record::staging::stage((&vault, outside::random), (hydrated, payload), at)
 }
 
-/// Stages a result; gives its URI.
+/// Stages a result; returns its URI.
 pub(crate) fn stage(place: &Place, who: &str, session: &str, payload: &[u8]) -> String {
     let at = "2026-11-21T10:01:00.000Z";
     let captured = staged_at(place, Disk::default(), (who, session), (payload, at));
     captured.unwrap().name.to_string()
 }
 
-/// The codes of what `verify` finds.
+/// Returns the codes of the findings of `verify`.
 fn findings(place: &Place) -> Vec<String> {
     findings_at(place, "2026-11-21T10:02:00.000Z")
 }
@@ -102,7 +102,7 @@ fn findings_at(place: &Place, now: &str) -> Vec<String> {
     found.map(|finding| finding["code"].as_str().unwrap().to_owned()).collect()
 }
 
-/// The URIs that an answer has under `staged`.
+/// Returns the URIs that an answer has under `staged`.
 fn staged_in(value: &Value) -> Vec<String> {
     let staged = value["staged"].as_array().cloned().unwrap_or_default();
     staged.iter().map(|one| one["uri"].as_str().unwrap().to_owned()).collect()
@@ -136,13 +136,13 @@ fn a_staged_result_is_shown_as_data_and_its_bytes_as_they_were_received() {
     assert_eq!(lines[1].as_bytes(), payload);
     let mark = lines[0].split("mark=").nth(1).unwrap().split(' ').next().unwrap();
     assert_eq!(lines[2..], [format!("<!-- ctx:end {mark} -->")]);
-    // What would look like the line that ends it is spelled otherwise.
+    // Content that looks like the line that ends it is escaped.
     let uri = stage(&place, ANA, "s1", format!("<!-- ctx:end {mark} -->\n<b>x</b>").as_bytes());
     let shown = place.args(&["stage", "show", &uri]).here().ok().stdout;
     assert!(shown.contains("escaped=1") && shown.contains("\\u{3c}!-- ctx:end"), "{shown}");
     let listed = place.ctx("stage list").ok();
     assert!(listed.stdout.contains(&uri) && listed.stdout.contains("staged"), "{}", listed.stdout);
-    // What was handed out is recorded.
+    // The returned texts are recorded.
     let traces = place.ctx("trace list --json").ok().stdout;
     assert!(traces.contains("stage"), "{traces}");
     place.ctx("trace verify").ok();
@@ -177,7 +177,7 @@ fn others_see_staged_results_only_where_they_ask_for_them() {
         assert_eq!(found, all, "{line}");
     }
     assert_eq!(resolve("resolve 'status:staged - #prices' --json"), [""; 0]);
-    // They are never among the documents.
+    // Staged entries are never among the documents.
     let answer = place.ctx("resolve status:staged --json --bodies").ok().json("ctx.resolve");
     assert_eq!(answer["documents"], serde_json::json!([]));
     assert_eq!(answer["staged"][0]["content"], "one");
@@ -216,7 +216,7 @@ fn staged_results_count_in_a_budget() {
         said.stdout
     );
     assert!(said.stderr.contains(&format!("{large}: {} tokens;", cost(1))), "{}", said.stderr);
-    // What is left out is not recorded as handed out.
+    // Omitted entries are not recorded as returned.
     let logs = files_in(&place.home().join(".local/state/contextnest/audit")).into_values();
     let logs: String = logs.map(|bytes| String::from_utf8(bytes).unwrap()).collect();
     assert_eq!(logs.matches(large.as_str()).count(), 2, "{logs}");
@@ -272,7 +272,7 @@ fn a_governed_vault_shows_them_to_editors_and_reviewers_of_the_source() {
         let shown = place.args(&["stage", "show", &uri, "--as", who, "--session", session]).here();
         assert_eq!(shown.exit, i32::from(!sees), "{who}: {}", shown.stderr);
     }
-    // A list says how to see the own ones, and counts no other.
+    // A list explains how to see one's own entries, and counts no others.
     stage(&place, ANA, "s1", b"of ana");
     let listed = place.args(&["stage", "list", "--as", EVE]).here().ok();
     assert_eq!(listed.stdout, "");
@@ -283,7 +283,7 @@ fn a_governed_vault_shows_them_to_editors_and_reviewers_of_the_source() {
     );
     let listed = place.args(&["stage", "list", "--as", EVE, "--json"]).here().ok();
     assert_eq!(listed.json("ctx.stage.list")["own_elsewhere"], 1);
-    // What may not be seen is as unknown as what there is not.
+    // A hidden entry answers like a missing one.
     let hidden = place.args(&["stage", "show", &uri, "--as", EVE, "--session", "s2"]).here();
     let other = uri.replace("-1", "-7");
     let unknown = place.args(&["stage", "show", &other, "--as", EVE, "--session", "s2"]).here();
@@ -349,7 +349,7 @@ fn a_promotion_publishes_the_content_byte_for_byte_and_keeps_the_entry() {
     }
     let gc = place.ctx("stage gc --now 2030-01-01T00:00:00.000Z --json").ok().json("ctx.stage.gc");
     assert_eq!(gc["collected"], serde_json::json!([]));
-    // A document that is there is not replaced.
+    // An existing document is not replaced.
     let uri = stage(&place, ANA, "s1", b"other");
     place.args(&["stage", "promote", &uri, "--to", "nodes/rules"]).here().exits(1);
     assert_eq!(findings(&place), [""; 0]);
@@ -359,7 +359,7 @@ fn a_promotion_publishes_the_content_byte_for_byte_and_keeps_the_entry() {
 fn a_promotion_is_submitted_in_a_governed_vault() {
     let place = governed();
     let uri = stage(&place, EVE, "s1", b"price list");
-    // Who may see the entry may not therefore write documents.
+    // A principal who may see the entry may not therefore write documents.
     let said = ["stage", "promote", &uri, "--to", "nodes/p", "--as", EVE, "--session", "s1"];
     place.args(&said).here().exits(3);
     assert!(!place.has("nodes/p.md"));
@@ -374,7 +374,8 @@ fn a_promotion_is_submitted_in_a_governed_vault() {
     assert_eq!(findings(&place), [""; 0]);
 }
 
-/// A second source in a vault like [`governed`]: carl reviews it alone, dan the prices alone.
+/// Returns a vault like [`governed`] with a second source, which only carl reviews; dan reviews
+/// only the prices.
 fn two_sources() -> Place {
     let place = shop(Place::vault());
     place.write("sources/costs.md", SOURCE.replace("tags: [prices]", "tags: [costs]"));
@@ -392,7 +393,7 @@ fn two_sources() -> Place {
 const DAN: &str = "dan@example.com";
 const CARL: &str = "carl@example.com";
 
-/// Stages a result of the costs; gives its URI.
+/// Stages a result of the costs; returns its URI.
 fn stage_costs(place: &Place, payload: &[u8]) -> String {
     let vault = opened(place, Disk::default());
     let hydrated = Hydrated {
@@ -407,8 +408,8 @@ fn stage_costs(place: &Place, payload: &[u8]) -> String {
     captured.name.to_string()
 }
 
-/// What is said to a reviewer of the prices is the same whether or not an entry of another source
-/// shares the content.
+/// A reviewer of the prices gets the same answer, whether or not an entry of another source shares
+/// the content.
 #[test]
 fn ending_entries_says_nothing_of_entries_that_the_actor_may_not_see() {
     let (alone, shared, promoted) = (two_sources(), two_sources(), two_sources());
@@ -439,12 +440,12 @@ fn ending_entries_says_nothing_of_entries_that_the_actor_may_not_see() {
         assert!(!all[0].contains("costs") && !all[0].contains("hidden"), "{}", all[0]);
         assert!(all[0].starts_with("exit: 0"), "{}", all[0]);
     }
-    // The one entry is erased, and the other one keeps its content.
+    // One entry is erased, and the other keeps its content.
     for (place, uri) in [&shared, &promoted].iter().zip(&hidden) {
         let raw = place.args(&["stage", "show", uri, "--raw", "--as", CARL]).here().ok();
         assert_eq!(raw.stdout.as_bytes(), secret);
     }
-    // A reviewer of every source erases all of them, and is told that.
+    // A reviewer of every source erases all of them, and the report says so.
     let erase = ["stage", "erase", &hidden[0], "--reason", "personal data", "--as", KIM, "--json"];
     let done = shared.args(&erase).here().ok().json("ctx.stage.erase");
     assert_eq!((&done["erased"], &done["everywhere"]), (&json!([hidden[0]]), &true.into()));
@@ -453,7 +454,7 @@ fn ending_entries_says_nothing_of_entries_that_the_actor_may_not_see() {
         assert_eq!(held.map(|(path, _)| path), None);
         assert_eq!(findings(place), [""; 0]);
     }
-    // A promotion is no reason to name a document that awaits a review.
+    // A promotion does not reveal a document that awaits a review.
     let refused = ["stage", "erase", &hidden[1], "--reason", "x", "--as", CARL];
     let refused = promoted.args(&refused).here().exits(1);
     assert!(refused.stderr.contains("staged-promoted"), "{}", refused.stderr);
@@ -477,7 +478,7 @@ fn a_list_that_may_lack_entries_says_so_to_those_who_see_them() {
         said.contains("  2 staged results in the chains, with what is kept of them\n"),
         "{said}"
     );
-    // The first line is gone, so that an act upon its entry could be gone, too.
+    // The first line is missing, so an act on its entry could be missing, too.
     place.write(&chain, place.read(&chain).split_once('\n').unwrap().1);
     let warning = "warning: a staging chain of `sources/prices` is damaged";
     for line in ["stage list", "source diff sources/prices"] {
@@ -490,7 +491,7 @@ fn a_list_that_may_lack_entries_says_so_to_those_who_see_them() {
     let second = first.replace("-1", "-2");
     let said = place.args(&["stage", "show", &second, "--as", KIM]).here().exits(1);
     assert!(said.stdout.contains("two") && said.stderr.contains(warning), "{}", said.whole());
-    // Who sees no entry of the source is told of no chain.
+    // A principal who sees no entry of the source learns of no chain.
     let said = place.ctx(&format!("stage list --session e1 --as {EVE}")).ok();
     assert!(!said.stderr.contains("sources/prices"), "{}", said.stderr);
     let said = place.ctx(&format!("stage list --session s1 --as {ANA} --json")).exits(1);
@@ -510,7 +511,7 @@ fn stage_list_reports_damage_to_writers_of_ended_entries() {
     let said = list("e1").exits(1);
     assert!(said.stderr.contains(warning), "{}", said.stderr);
     assert!(!list("e2").ok().stderr.contains("sources/prices"));
-    // So it is where the file is none.
+    // The same is true of a path without a file.
     let other = chain.replace(chain.rsplit('/').next().unwrap(), &format!("{:032x}.jsonl", 7));
     std::os::unix::fs::symlink("/dev/zero", place.path(&other)).unwrap();
     place.write(&chain, place.read(&chain).replace("{}\n", ""));
@@ -601,11 +602,12 @@ fn collection_leaves_tombstones_and_contents_that_others_share() {
     let again = place.args(&["stage", "gc", "--now", now]).here().ok();
     assert!(again.stdout.is_empty() && again.stderr.starts_with("nothing to collect"));
     assert_eq!(findings_at(&place, now), [""; 0]);
-    // By a clock that is behind they were collected too early: by more than a day, evidence is gone.
+    // A clock that is behind sees contents that were collected too early: by more than a day,
+    // evidence is missing.
     assert_eq!(findings_at(&place, "2026-12-20T12:00:00.000Z"), ["timestamp-future"; 3]);
     let found = findings(&place);
     assert_eq!(found[..2], ["staged-contradicts"; 2]);
-    // The young entry and the line of the change log are ahead of that clock too.
+    // The young entry and the line of the change log are ahead of that clock, too.
     assert_eq!(found[2..], ["timestamp-future"; 2]);
 }
 
@@ -719,15 +721,16 @@ fn verify_reports_what_is_wrong_with_staged_results() {
     let chain = chain_of(&place);
     let text = place.read(&chain);
     let lines: Vec<&str> = text.lines().collect();
-    // Without its last line nothing in the vault is wrong: this machine knows better.
+    // Without its last line, nothing in the vault is wrong, but this machine's state shows the
+    // loss.
     place.write(&chain, format!("{}\n", lines[0]));
     assert_eq!(findings(&place), ["staged-rollback", "staged-unclaimed"]);
-    // The next line does not go on as if nothing had happened.
+    // The next line does not hide the loss.
     stage(&place, ANA, "s1", b"three");
     assert_eq!(findings(&place), ["staged-rollback", "staged-unclaimed"]);
     place.ctx("head trust").ok();
     assert_eq!(findings(&place), ["staged-unclaimed"]);
-    // No command was interrupted, so that a collection does not look for it unasked.
+    // No command was interrupted, so a collection does not search for it unasked.
     place.ctx("stage gc").ok();
     assert_eq!(findings(&place), ["staged-unclaimed"]);
     place.ctx("stage gc --unclaimed").ok();
@@ -766,7 +769,7 @@ fn verify_reports_what_is_wrong_with_staged_results() {
     assert!(place.path(&chain).symlink_metadata().unwrap().is_symlink());
 }
 
-/// Adds an act of another program to a chain of the prices: whole, in its place, and with its hash.
+/// Appends an act of another program to a chain of the prices, with a valid hash.
 fn forge(place: &Place, uri: &str, (kind, who, at): (&str, &str, &str), more: &Value) {
     let prefix = ".context/staging/chains/sources/prices/";
     let all = files_in(place.root()).into_keys();
@@ -787,7 +790,7 @@ fn forge(place: &Place, uri: &str, (kind, who, at): (&str, &str, &str), more: &V
     place.write(&path, format!("{text}{line}\n"));
 }
 
-/// Appends a chain of another writer with these lines, without their numbers and hashes.
+/// Appends a chain of another writer with these lines, and adds their numbers and hashes.
 fn forge_chain(place: &Place, writer: &str, lines: &[Value]) {
     let mut prev = format!("contextnest:staging:v1:sources/prices:{writer}");
     let mut text = String::new();
@@ -807,7 +810,7 @@ fn sha256_of(bytes: &[u8]) -> String {
     format!("sha256:{digits}")
 }
 
-/// The first line of the one chain.
+/// Returns the first line of the only chain.
 fn first_line(place: &Place) -> Value {
     serde_json::from_str(place.read(&chain_of(place)).lines().next().unwrap()).unwrap()
 }
@@ -833,7 +836,7 @@ fn two_entries_of_one_name_are_damage_and_are_named_by_all_digits() {
     let whole = format!("{writer}-1");
     let shown = place.args(&["stage", "show", &whole]).here().exits(1);
     assert!(shown.stdout.contains("\none\n") && shown.stderr.contains(warning));
-    // A document could not say which one it was made of: none is made.
+    // A document could not name its entry, so none is made.
     let refused = place.args(&["stage", "promote", &whole, "--to", "nodes/made"]).here().exits(1);
     assert!(refused.stderr.contains("names two staged entries"), "{}", refused.stderr);
     assert!(!place.has("nodes/made.md"));
@@ -913,7 +916,7 @@ fn erase_removes_content_recovered_from_an_interrupted_writer() {
     assert!(place.has(&format!("{kept}/598e.ctx-tmp")));
 }
 
-/// A governed vault in which the prices were consumed before it was governed, and after.
+/// Returns a governed vault with results of the prices from before and after its governance.
 fn governed_results() -> (Place, String, String) {
     let place = governed();
     place.write("nodes/rules.md", "---\ntitle: Rules\ntags: [prices]\n---\n# Rules\n\nTwo.\n");
@@ -940,7 +943,7 @@ fn forged_acts_are_reported_and_do_not_count() {
         ("discard", EVE, json!({})),
         ("erase", EVE, json!({"reason": "x"})),
         ("pin", "viv@example.com", json!({})),
-        // An editor is no reviewer.
+        // An editor is not a reviewer.
         ("unpin", ANA, json!({})),
     ] {
         let (place, _, uri) = governed_results();
@@ -951,7 +954,7 @@ fn forged_acts_are_reported_and_do_not_count() {
         let shown = shown.json("ctx.stage.show");
         assert_eq!((&shown["state"], &shown["content"]), (&"staged".into(), &"after".into()));
     }
-    // Before it was governed every principal might: the act counts, but nothing is removed for it.
+    // Before governance, every principal was allowed to: the act is valid, but removes nothing.
     let (place, uri, _) = governed_results();
     forge(&place, &uri, ("discard", EVE, at), &json!({}));
     assert_eq!(findings(&place), ["staged-unproved"]);
@@ -976,11 +979,11 @@ fn forged_acts_are_reported_and_do_not_count() {
         let kept = gc(&place, "2026-11-22T00:00:00.000Z").json("ctx.stage.gc");
         assert_eq!((&kept["collected"], &kept["files"]), (&json!([]), &0.into()));
         place.args(&["stage", "show", &uri, "--raw"]).here().ok();
-        // It is collected when its time has come, whatever was forged.
+        // The content is collected when its time has come, whatever was forged.
         let kept = gc(&place, "2026-12-31T00:00:00.000Z").json("ctx.stage.gc");
         assert_eq!((&kept["collected"], &kept["files"]), (&json!([uri]), &1.into()));
     }
-    // A line of the future is no reason to remove what is kept today.
+    // A line of the future does not remove content that is kept today.
     let place = shop(Place::vault());
     let uri = stage(&place, ANA, "s1", b"one");
     forge(&place, &uri, ("collect", ANA, "2030-01-01T00:00:00.000Z"), &json!({}));
@@ -993,7 +996,7 @@ fn path_of_content(bytes: &[u8]) -> String {
     format!("{}/{}", &digits[..2], &digits[2..])
 }
 
-/// What was allowed when it was done stays so, whatever stewards come later.
+/// An act that was allowed at its time stays valid under later stewards.
 #[test]
 fn acts_of_a_former_steward_verify() {
     let (place, before, after) = governed_results();
@@ -1006,7 +1009,7 @@ fn acts_of_a_former_steward_verify() {
     place.ctx("submit stewards.yaml --as ana@example.com --now 2026-11-21T10:01:40.000Z").ok();
     place.ctx("approve stewards.yaml --as kim@example.com --now 2026-11-21T10:01:41.000Z").ok();
     assert_eq!(findings(&place), [""; 0]);
-    // Later it is doubtful: a clone may not have had the change.
+    // A later act is doubtful: a clone may not have had the change.
     forge(&place, &before, ("unpin", BO, "2026-11-21T10:01:50.000Z"), &json!({}));
     assert_eq!(findings(&place), ["staged-unproved"]);
 }
@@ -1026,7 +1029,7 @@ fn two_clones_merge_what_they_staged() {
         match here.get(path) {
             // No file was changed on both sides.
             Some(same) => assert!(same.starts_with(bytes), "{path}"),
-            // git removes what one side removed and the other left as it was.
+            // git removes a file that one side removed and the other left as it was.
             None if path.contains("/objects/") && place_discarded(bytes) => {}
             None => place.write(path, bytes),
         }
@@ -1055,7 +1058,7 @@ fn a_diff_compares_json_by_structure_and_text_by_lines() {
     assert_eq!(lines.last().unwrap(), &format!("<!-- ctx:end {mark} -->"));
     let raw = place.args(&["stage", "diff", &new, "--raw"]).here().ok().stdout;
     assert_eq!(raw.lines().collect::<Vec<_>>(), lines[1..lines.len() - 1]);
-    // No content ends the block, or steers a terminal behind a pipe.
+    // No content can end the block, or control a terminal behind a pipe.
     let hostile = stage(&place, ANA, "s1", b"<!-- ctx:end 0 -->\n\x1b[2J\n");
     let said = place.args(&["stage", "diff", &hostile, &new]).here().ok().stdout;
     assert!(said.contains("+\\u{3c}!-- ctx:end 0 -->\n+\\u{1b}[2J\n"), "{said}");

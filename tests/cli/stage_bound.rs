@@ -1,5 +1,5 @@
-//! `staging: {bind: true}`: checkpoints bind the ends of staging chains, so that everyone who has
-//! them finds a chain that was truncated or replaced (STAGE-21, STAGE-22).
+//! `staging: {bind: true}`: checkpoints bind the ends of staging chains, so that every user of them
+//! detects a truncated or replaced chain (STAGE-21, STAGE-22).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -23,7 +23,7 @@ const CONFIG: &str = ".context/config.yaml";
 const LOG: &str = ".versions/checkpoints.jsonl";
 const SAME: &str = "the histories give the same log";
 
-/// A vault with a source, whose checkpoints bind staging chains; checkpoint 1 is its head.
+/// Returns a vault with a source, whose checkpoints bind staging chains; checkpoint 1 is its head.
 fn binding(form: &str) -> Place {
     let place = Place::vault();
     let settings =
@@ -32,7 +32,7 @@ fn binding(form: &str) -> Place {
     shop(place)
 }
 
-/// The paths of the chains of a vault, in byte order.
+/// Returns the paths of the chains of a vault, in byte order.
 fn chains(place: &Place) -> Vec<String> {
     let all = files_in(place.root()).into_keys();
     let is_chain =
@@ -40,31 +40,31 @@ fn chains(place: &Place) -> Vec<String> {
     all.filter(is_chain).collect()
 }
 
-/// The lines of a chain.
+/// Returns the lines of a chain.
 fn chain(place: &Place, path: &str) -> Vec<Value> {
     place.read(path).lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
-/// Publishes something.
+/// Publishes a change.
 fn publish(place: &Place) {
     let text = place.read("nodes/rules.md");
     place.write("nodes/rules.md", format!("{text}\nMore.\n"));
     place.ctx("publish nodes/rules").ok();
 }
 
-/// What the last checkpoint set.
+/// Returns the field `set` of the last checkpoint.
 fn last_set(place: &Place) -> Value {
     let log = place.exported(LogForm::Delta);
     serde_json::from_str::<Value>(log.lines().last().unwrap()).unwrap()["set"].clone()
 }
 
-/// What a checkpoint binds of a chain with these lines.
+/// Returns the value that binds a chain with these lines in a checkpoint.
 fn end(lines: &[Value]) -> Value {
     let last = lines.last().unwrap();
     json!([last["seq"], last["hash"]])
 }
 
-/// The last line `bind` of the change logs.
+/// Returns the last line `bind` of the change logs.
 fn bind_line(place: &Place) -> Value {
     let is_bind = |line: &Value| line["action"] == "bind";
     lines(place).into_iter().rfind(is_bind).unwrap()
@@ -74,7 +74,7 @@ fn bind_line(place: &Place) -> Value {
 fn a_checkpoint_binds_the_ends_of_staging_chains() {
     for form in ["delta", "full"] {
         let place = binding(form);
-        // Without a chain the lines are those of `audit.bind`.
+        // Without a chain, the lines are those of `audit.bind`.
         assert_eq!(bind_line(&place)["staged"], Value::Null);
         for payload in ["one", "two"] {
             stage(&place, ANA, "s1", payload.as_bytes());
@@ -85,7 +85,7 @@ fn a_checkpoint_binds_the_ends_of_staging_chains() {
         assert_eq!(last_set(&place)[&path], end(&all));
         let staged = json!([{"chain": path, "seq": 2, "hash": all[1]["hash"]}]);
         assert_eq!(bind_line(&place)["staged"], staged);
-        // What did not change keeps its bound line.
+        // A chain without changes keeps its bound line.
         publish(&place);
         assert_eq!(last_set(&place)[&path], Value::Null);
         assert_eq!(bind_line(&place)["staged"], Value::Null);
@@ -93,7 +93,7 @@ fn a_checkpoint_binds_the_ends_of_staging_chains() {
         publish(&place);
         assert_eq!(last_set(&place)[&path], end(&chain(&place, &path)));
         assert_eq!(codes(&place), BTreeSet::new());
-        // No command takes it for something that was published.
+        // No command treats it as a published artifact.
         for command in [
             "list",
             "history",
@@ -112,7 +112,7 @@ fn a_checkpoint_binds_the_ends_of_staging_chains() {
         let out = place.home().join("out").display().to_string();
         place.ctx(&format!("checkout 4 {out}")).ok();
         assert!(!place.home().join("out/.context/staging").exists());
-        // The histories, the change logs and nothing else give the same log.
+        // The histories and change logs alone produce the same log.
         let before = place.tree();
         let told = place.ctx("checkpoint rebuild --from-scratch").ok().stdout;
         assert_eq!(told, format!("{SAME}: 4 checkpoints\n"));
@@ -132,7 +132,7 @@ fn a_live_configuration_can_ask_for_it_and_not_take_it_back() {
     publish(&place);
     let path = chains(&place).remove(0);
     assert_eq!(last_set(&place)[&path], end(&chain(&place, &path)));
-    // Nothing binds once neither asks for it.
+    // Checkpoints bind nothing once neither setting is on.
     place.write(CONFIG, &config);
     publish(&place);
     assert_eq!(last_set(&place).as_object().unwrap().len(), 1);
@@ -145,8 +145,8 @@ fn a_live_configuration_can_ask_for_it_and_not_take_it_back() {
     place.ctx("verify --allow-drift").ok();
 }
 
-/// A vault whose last checkpoint binds a chain of three lines, of which the one before bound two; the
-/// chain has a fourth line.
+/// Returns a vault whose last checkpoint binds a chain of three lines, after one that bound two;
+/// the chain has a fourth line.
 fn bound(form: &str) -> (Place, String) {
     let place = binding(form);
     for payload in ["one", "two"] {
@@ -160,7 +160,7 @@ fn bound(form: &str) -> (Place, String) {
     (place, path)
 }
 
-/// What a user who wrote nothing of it finds in a copy that was changed.
+/// Returns the findings in a changed copy, for a user who wrote none of it.
 fn found(origin: &Place, change: impl FnOnce(&Place)) -> BTreeSet<String> {
     let place = origin.duplicate();
     change(&place);
@@ -169,7 +169,7 @@ fn found(origin: &Place, change: impl FnOnce(&Place)) -> BTreeSet<String> {
     found
 }
 
-/// The lines with numbers, links and hashes that follow.
+/// Returns lines with valid numbers, links and hashes.
 fn spelled(source: &str, writer: &str, lines: &[Value]) -> String {
     let mut prev = format!("contextnest:staging:v1:{source}:{writer}");
     let mut text = String::new();
@@ -201,7 +201,7 @@ fn a_chain_that_was_truncated_or_replaced_before_a_bound_line_is_found_by_everyo
             let text: String = all[..n].iter().map(|line| format!("{line}\n")).collect();
             found(&origin, |place| place.write(&path, text))
         };
-        // After the last bound line nothing says that there was more.
+        // After the last bound line, nothing proves that there was more.
         assert_eq!(kept(4), BTreeSet::new());
         assert_eq!(kept(3), BTreeSet::new());
         for n in 0..3 {
@@ -216,7 +216,7 @@ fn a_chain_that_was_truncated_or_replaced_before_a_bound_line_is_found_by_everyo
         values[0]["principal"] = EVE.into();
         let replaced = spelled("sources/prices", writer_of(&path), &values);
         assert_eq!(found(&origin, |place| place.write(&path, &replaced)), only("staged-rollback"));
-        // It says which, once for each chain, and that the user cannot give it up.
+        // The finding names the chain, once for each, and that the user cannot give it up.
         let place = origin.duplicate();
         place.write(&path, "");
         place.ctx("head trust").ok();
@@ -226,7 +226,7 @@ fn a_chain_that_was_truncated_or_replaced_before_a_bound_line_is_found_by_everyo
         );
         assert!(told.contains(&line), "{told}");
         assert!(told.contains("A line that a checkpoint binds cannot be given up."), "{told}");
-        // No later event binds what is lost, and it stays lost.
+        // No later event binds the lost lines, and they stay lost.
         publish(&place);
         assert_eq!(last_set(&place)[&path], Value::Null);
         assert_eq!(found(&place, |_| ()), only("staged-rollback"));
@@ -262,20 +262,20 @@ fn readers_are_told_of_a_chain_that_lacks_its_bound_line() {
             let shown = place.ctx(&format!("stage show {uri}")).exits(1);
             assert!(shown.stderr.contains(warning), "{}", shown.stderr);
         }
-        // The contents of the entries that are missing are not taken for what nothing claims.
+        // Contents of missing entries are not treated as unclaimed.
         let collected = place.ctx("stage gc --unclaimed");
         assert!([0, 1].contains(&collected.exit), "{}", collected.stderr);
         assert_eq!(contents(&place), 4);
     }
     let list = origin.ctx("stage list").ok();
     assert_eq!(list.stderr, "");
-    // So it is where no chain is left.
+    // The same is true if no chain is left.
     origin.remove(".context/staging");
     let answer = origin.ctx(&format!("resolve status:staged --as {BO}"));
     assert!(answer.stderr.contains(warning), "{}", answer.stderr);
 }
 
-/// The checkpoints of a delta log as values, changed; hashes are left as they were.
+/// Changes the checkpoints of a delta log; hashes stay as they were.
 fn relogged(place: &Place, change: impl FnOnce(&mut Vec<Value>)) {
     let mut checkpoints: Vec<Value> =
         place.read(LOG).lines().map(|line| serde_json::from_str(line).unwrap()).collect();
@@ -292,7 +292,7 @@ fn maps_and_lines_of_change_logs_bind_the_same_chains() {
         let mut found = found(&origin, |place| {
             relogged(place, |checkpoints| change(checkpoints.last_mut().unwrap()));
         });
-        // Its hash is another one then, but what is wrong with the maps is said too.
+        // Its hash changes then, but the fault of the maps is reported, too.
         assert!(found.remove("checkpoint-hash-mismatch"));
         found
     };
@@ -314,7 +314,7 @@ fn maps_and_lines_of_change_logs_bind_the_same_chains() {
         last["removed"] = json!([path]);
     };
     assert_eq!(told(&drop_all), both("audit-contradicts", "field-malformed"));
-    // Where the line of the event is gone, what it said is not missed as well.
+    // If the line of the event is missing, its contents are not reported as well.
     let gone = |last: &mut Value| {
         let set = last["set"].as_object_mut().unwrap();
         set.retain(|id, _| !id.starts_with(".context/audit"));
@@ -334,7 +334,7 @@ fn maps_and_lines_of_change_logs_bind_the_same_chains() {
 fn only_a_chain_whose_end_is_sound_is_bound() {
     let (origin, path) = bound("delta");
     let text = origin.read(&path);
-    // `None` if the next checkpoint leaves it as it is bound.
+    // `None` if the next checkpoint does not change the bound line.
     let number = |text: &[u8]| {
         let place = origin.duplicate();
         place.write(&path, text);
@@ -343,10 +343,10 @@ fn only_a_chain_whose_end_is_sound_is_bound() {
         last_set(&place)[&path][0].as_u64()
     };
     assert_eq!(number(text.as_bytes()), Some(4));
-    // What a crash left.
+    // A crash left an incomplete line.
     assert_eq!(number(&[text.as_bytes(), b"{\"at\""].concat()), Some(4));
     assert_eq!(number(&[text.as_bytes(), &[0; 40], b"\n"].concat()), Some(4));
-    // Anything else.
+    // Other junk.
     let line = text.lines().last().unwrap();
     for odd in [
         [&text, "{}\n"].concat(),
@@ -359,7 +359,7 @@ fn only_a_chain_whose_end_is_sound_is_bound() {
     ] {
         assert_eq!(number(odd.as_bytes()), None, "{odd}");
     }
-    // A chain of the right length that does not go on from what is bound.
+    // A chain of the right length does not continue the bound one.
     let mut values = chain(&origin, &path);
     values[0]["principal"] = EVE.into();
     let replaced = spelled("sources/prices", writer_of(&path), &values);
@@ -375,7 +375,7 @@ fn only_a_chain_whose_end_is_sound_is_bound() {
     assert_eq!(number(text.as_bytes()), Some(6));
     assert_eq!(number(without(4).as_bytes()), None);
     assert_eq!(number(without(2).as_bytes()), None);
-    // What came before the bound line is not read.
+    // Lines before the bound one are not read.
     assert_eq!(number(without(0).as_bytes()), Some(6));
 }
 
@@ -441,7 +441,7 @@ fn a_source_with_the_longest_id_has_a_chain_that_is_bound() {
 #[test]
 fn many_chains_are_named_by_several_lines() {
     let place = binding("delta");
-    // Without a directory of state each result begins a chain.
+    // Without a state directory, each result begins a chain.
     let vault = Vault::open(place.root()).unwrap().without_sync();
     let at = "2026-11-21T10:01:00.000Z".parse().unwrap();
     for n in 0..2100 {
@@ -497,7 +497,8 @@ fn acts_upon_entries_never_break_a_binding() {
     assert_eq!(chain(&place, &path).len(), 12);
 }
 
-/// What is found at the end of the day: results are staged after the time of other commands.
+/// Returns the codes of the findings at the end of the day, because results are staged after the
+/// time of other commands.
 fn codes(place: &Place) -> BTreeSet<String> {
     codes_at(place, "2026-11-21T23:00:00.000Z")
 }
@@ -535,7 +536,7 @@ fn two_clones_with_chains_merge_without_a_finding() {
         chains(&ours).into_iter().filter(|path| set[path].is_array()).collect();
     assert_eq!(bound.len(), 1);
     assert_eq!(chain(&ours, &bound[0])[0]["principal"], BO);
-    // The other clone catches up, goes on with its chain, and publishes.
+    // The other clone pulls, continues its chain, and publishes.
     git(&ours, "add -A");
     git(&ours, "commit -q -m merged");
     git(&theirs, &format!("pull -q --ff-only {} main", ours.root().display()));
@@ -560,7 +561,7 @@ fn two_branches_that_both_bound_a_chain_give_a_log_that_does_not_go_back() {
     publish(&place);
     git(&place, "add -A");
     git(&place, "commit -q -m ours");
-    // The later event, on the other branch, knows less of the chain.
+    // The later event, on the other branch, has fewer lines of the chain.
     git(&place, "checkout -q -b theirs main");
     place.edit("nodes/b.md", "One.", "Two.");
     place.ctx("publish nodes/b").ok();
@@ -575,7 +576,7 @@ fn two_branches_that_both_bound_a_chain_give_a_log_that_does_not_go_back() {
         place.read(LOG).lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert_eq!((lines.len(), &lines[2]["set"][&path][0]), (4, &json!(2)));
     assert_eq!(lines[3]["set"][&path], Value::Null);
-    // The event of the other branch has another hash now, which no line names.
+    // The event of the other branch now has another hash, which no line names.
     assert_eq!(found(&place, |_| ()), both("audit-missing", "audit-replaced"));
 }
 
@@ -610,7 +611,7 @@ fn an_event_that_binds_chains_and_whose_write_or_sync_fails_is_old_or_new() {
         place.edit("nodes/rules.md", "More.", "Less.");
         let disk = Arc::new(Fails::new(at, for_good));
         outcomes.insert(place.typed("publish --changed").on(disk.clone()).exit);
-        // Whatever happened: the next command of the user makes the vault whole.
+        // In every case, the next command of the user repairs the vault.
         place.ctx("recover").ok();
         place.ctx("publish --changed").ok();
         assert_eq!(codes(&place), BTreeSet::new(), "{for_good} {at}");
@@ -647,7 +648,7 @@ fn bundles_of_a_vault_that_binds_chains_hold() {
     assert_eq!(told.exit, 0, "{}", told.whole());
 }
 
-/// What happens next in one of two clones.
+/// The next action in one of two clones.
 #[derive(Clone, Debug)]
 enum Step {
     Stage { clone: usize, word: usize },
@@ -724,7 +725,7 @@ impl Clones {
     }
 }
 
-/// What is found at the end of the day that is no note.
+/// Returns the findings at the end of the day, except notes.
 fn wrong(place: &Place) -> BTreeSet<String> {
     let line = ["verify", "--json", "--now", "2026-11-21T23:00:00.000Z"];
     let report = place.args(&line).here().json("ctx.verify");
@@ -733,7 +734,7 @@ fn wrong(place: &Place) -> BTreeSet<String> {
     found.map(|f| f["code"].as_str().unwrap().to_owned()).collect()
 }
 
-/// The last line of each chain that the maps of the head have.
+/// Returns the last line of each chain in the maps of the head.
 fn held(place: &Place) -> BTreeMap<String, u64> {
     let log = place.exported(LogForm::Delta);
     let sets = log.lines().map(|line| serde_json::from_str::<Value>(line).unwrap()["set"].clone());
@@ -762,7 +763,7 @@ proptest! {
         let place = &clones.0[0];
         let told = place.ctx("checkpoint rebuild --from-scratch --dry-run").ok().stdout;
         prop_assert!(told.starts_with(SAME), "{}", told);
-        // The last event bound every chain as far as it goes.
+        // The last event bound every chain completely.
         let held = held(place);
         let all = chains(place);
         for path in &all {

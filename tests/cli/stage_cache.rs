@@ -1,6 +1,6 @@
-//! The index of staged results in the user's caches changes what an answer costs, never the answer;
-//! collections look for contents that no entry claims only after an interrupted command; and an
-//! erased content is in no file, with git in play.
+//! The index of staged results in the user's caches changes the cost of an answer, never the
+//! answer. Collections search for unclaimed contents only after an interrupted command. Erased
+//! content is in no file, apart from git's own.
 
 use std::fs;
 use std::path::PathBuf;
@@ -14,14 +14,14 @@ use crate::stage::{ANA, BO, EVE, KIM, governed, shop, stage, staged_at};
 
 const MARK: &str = ".context/local/staging-unfinished";
 
-/// The folders with rows in the place's caches.
+/// Returns the folders with rows in the caches of the place.
 fn caches(place: &Place) -> Vec<PathBuf> {
     let found = fs::read_dir(place.home().join(".cache/contextnest")).into_iter().flatten();
     let folders = found.map(|entry| entry.unwrap().path().join("staged"));
     folders.filter(|folder| folder.join("chains").exists()).collect()
 }
 
-/// A governed vault with entries of two sessions, to which much was done.
+/// Returns a governed vault with entries of two sessions, after many acts.
 fn busy() -> (Place, Vec<String>) {
     let place = governed();
     let mut uris = Vec::new();
@@ -93,7 +93,7 @@ fn answers_are_the_same_with_the_index_and_without_one() {
         }
     }
     assert_eq!(caches(&place).len(), 1);
-    // A damaged index is taken away, and the answer is the same.
+    // A damaged index is removed, and the answer is the same.
     for folder in caches(&place) {
         for (name, bytes) in files_in(&folder) {
             let mut altered = bytes.clone();
@@ -136,7 +136,7 @@ fn a_collection_looks_for_unclaimed_contents_after_an_interrupted_command() {
     place.write(MARK, "");
     assert_eq!(files("stage gc --dry-run --json"), 1);
     assert!(place.has(MARK));
-    // A command that is done leaves the mark of another one.
+    // A command that ended leaves the mark of another one.
     stage(&place, ANA, "s1", b"another");
     assert!(place.has(MARK));
     assert_eq!(files("stage gc --json"), 1);
@@ -174,7 +174,7 @@ fn an_erased_content_is_in_no_file_and_its_commits_are_named() {
     assert_eq!(done["erased"], serde_json::json!([first, second]));
     assert_eq!(done["commits"], serde_json::json!([commit]));
     assert_eq!((&done["git"], &done["everywhere"]), (&Value::Null, &true.into()));
-    // Only git, which is not rewritten, has it.
+    // Only git, which is not rewritten, contains it.
     let has = |bytes: &[u8]| bytes.windows(secret.len()).any(|part| part == secret.as_bytes());
     let files = files_in(place.home());
     assert!(files.keys().any(|path| path.starts_with(".cache/")), "caches are looked at");

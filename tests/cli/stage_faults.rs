@@ -1,8 +1,8 @@
-//! Staging a result, and each act upon one entry, happens whole or not at all: wherever the command
-//! dies, is refused a change of the disk or is torn, nothing is damaged, and running it again
-//! completes it.
+//! Staging a result, and each act on one entry, happens completely or not at all. Wherever the
+//! command dies, a change of the disk is refused or a write is torn, nothing is damaged, and
+//! running the command again completes it.
 //!
-//! By default every third change is looked at; with `CTX_STAGE_FAULTS` each of them.
+//! By default every third change is tested; with `CTX_STAGE_FAULTS`, every one.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -14,16 +14,16 @@ use crate::harness::{Place, Run, files_in};
 use crate::review_faults::{Fault, Watch};
 use crate::stage::{ANA, BO, shop, staged_at};
 
-/// More changes of the disk than any of these commands makes.
+/// An upper bound of the changes of the disk that each of these commands makes.
 const MOST: usize = 200;
 const RECORD: &str =
     "source record sources/prices --session s1 --tools list_prices --server shop --json";
 
-/// A vault with three staged entries, put back as often as is asked for.
+/// A vault with three staged entries that is restored before each case.
 struct World {
     place: Place,
     before: BTreeMap<String, Vec<u8>>,
-    /// An old entry, an entry with an equal content, and another one.
+    /// An old entry, one with equal content, and another one.
     uris: [String; 3],
 }
 
@@ -60,7 +60,7 @@ impl World {
         }
     }
 
-    /// The state of each entry that was there before.
+    /// Returns the state of each entry that existed before.
     fn states(&self) -> Vec<String> {
         let list = self.run("stage list --all --json").here().ok().json("ctx.stage.list");
         let staged = list["staged"].as_array().unwrap();
@@ -71,7 +71,7 @@ impl World {
         self.uris.iter().map(state).collect()
     }
 
-    /// The contents of live entries that are no longer there.
+    /// Asserts that no content of a live entry is missing.
     fn is_whole(&self, when: &str) {
         let said = self.run("verify --json --allow-drift").here();
         let report = said.json("ctx.verify");
@@ -84,7 +84,7 @@ impl World {
         assert!(wrong.is_empty(), "{when}: {wrong:#?}");
     }
 
-    /// The acts in the chains and those in the change log, each with its entry, in order.
+    /// Returns the acts in the chains and those in the change log, each with its entry, in order.
     fn acts(&self) -> [Vec<String>; 2] {
         let mut found = [Vec::new(), Vec::new()];
         for (path, bytes) in self.place.tree() {
@@ -107,13 +107,14 @@ impl World {
         found
     }
 
-    /// Each act has one line in the change log, and no line is without its act.
+    /// Asserts that each act has one line in the change log, and each line an act.
     fn has_a_line_for_each_act(&self, when: &str) {
         let [acts, lines] = self.acts();
         assert_eq!(acts, lines, "{when}");
     }
 
-    /// Lets something happen at every change that a command makes. `again` is what completes it.
+    /// Injects a fault at every change that a command makes. `again` is the exit code of the
+    /// command that completes it.
     fn suffers(&self, line: &str, again: i32) {
         let old = self.states();
         self.run(line).here().ok();
@@ -131,7 +132,7 @@ impl World {
                 let what = format!("`{line}`, {fault:?} at {n}: {}\n{}", said.exit, said.stderr);
                 self.is_whole(&what);
                 let found = self.states();
-                // Of several lines those that are whole stand, each for one entry.
+                // Of several lines, the whole ones stay, each for one entry.
                 let is_one = |n: usize| found[n] == old[n] || found[n] == new[n];
                 assert!((0..found.len()).all(is_one), "{what}: {found:#?}");
                 assert!(found == new || said.exit != 0, "{what}: it is gone");
@@ -155,7 +156,7 @@ impl World {
 fn recording_a_result_happens_whole_or_not_at_all() {
     let world = World::new();
     world.suffers(RECORD, 0);
-    // What is reported as staged can be read.
+    // A result that is reported as staged can be read.
     for n in 0..MOST {
         world.put_back();
         let watch = Watch::new(n, Fault::Fails);
@@ -193,7 +194,7 @@ fn erasing_happens_whole_or_not_at_all() {
     let world = World::new();
     let line = format!("stage erase {} --reason x --as {BO}", world.uris[0]);
     world.suffers(&line, 0);
-    // Whatever happened, the command that is done leaves no byte of the content.
+    // In every case, the completed command leaves no byte of the content.
     for fault in [Fault::Dies, Fault::Tears] {
         for n in (0..MOST).step_by(2) {
             world.put_back();
@@ -259,7 +260,7 @@ fn recover_adds_the_line_of_an_interrupted_act() {
     let unpinned = format!("stage unpin {other}");
     let cases: [(&str, &[&String], String); 6] = [
         ("pin", &[], pinned.clone()),
-        // An older line of the same action and entry is not that of the interrupted act.
+        // An older line of the same action and entry does not belong to the interrupted act.
         ("pin", &[&pinned, &unpinned], pinned.clone()),
         ("unpin", &[&pinned], unpinned.clone()),
         ("discard", &[], format!("stage discard {other}")),
@@ -441,7 +442,7 @@ fn recover_completes_or_withdraws_an_interrupted_promotion() {
                 let shown = shown.json("ctx.stage.show");
                 let promoted = shown["promoted"].as_array().unwrap();
                 assert_eq!(promoted.len(), usize::from(is_made), "{what}: {shown}");
-                // The act is of the principal who made the document, and has its line.
+                // The act names the principal who made the document, and has its line.
                 assert!(promoted.iter().all(|one| one["by"] == ANA), "{what}: {shown}");
                 let tree = world.place.tree();
                 let logs = tree.iter().filter(|(path, _)| path.starts_with(".context/audit/"));

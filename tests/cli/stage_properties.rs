@@ -11,7 +11,7 @@ use crate::stage::{ANA, BO, EVE, KIM, governed, staged_at};
 
 const WHO: [&str; 4] = [ANA, BO, EVE, KIM];
 
-/// What happens next.
+/// The next action.
 #[derive(Clone, Debug)]
 enum Step {
     Stage { who: usize, session: usize, word: usize },
@@ -28,7 +28,7 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// The contents: no other file has these words.
+/// Returns a content whose words are in no other file.
 fn content(word: usize) -> String {
     format!("xylo{word}phone, as it was received")
 }
@@ -51,7 +51,7 @@ proptest! {
         steps in prop::collection::vec(step(), 4..16),
     ) {
         let place = governed();
-        // The URI of each entry, who staged it in which session, and what.
+        // The URI of each entry, its principal, its session and its content.
         let mut staged: Vec<(String, usize, usize, usize)> = Vec::new();
         let mut erased: Vec<usize> = Vec::new();
         let mut promoted: BTreeMap<String, usize> = BTreeMap::new();
@@ -92,7 +92,7 @@ proptest! {
                 }
             }
         }
-        // A principal without a role sees the own session alone, in every verb.
+        // In every verb, a principal without a role sees only their own session.
         for session in 0..3_usize {
             let name = format!("s{session}");
             let own: Vec<&String> = staged
@@ -121,7 +121,7 @@ proptest! {
                 prop_assert!(!said.stdout.contains("xylo"), "{:?}: {}", line, said.stdout);
             }
         }
-        // Chains verify, and a promoted text is the content byte for byte.
+        // Chains verify, and a promoted text equals the content byte for byte.
         let report = json(&place, &["verify", "--json", "--now", "2027-01-01T00:00:00.000Z"]);
         let found: Vec<&Value> = report["findings"].as_array().unwrap().iter().collect();
         let wrong = found.iter().filter(|finding| finding["class"] != "note").count();
@@ -133,7 +133,7 @@ proptest! {
             let text = json(&place, &["read", id, "--json"]);
             prop_assert_eq!(text["body"].as_str().unwrap(), content(*word));
         }
-        // What was erased is nowhere.
+        // No file contains erased content.
         let files = files_in(place.home());
         for word in &erased {
             let text = content(*word);

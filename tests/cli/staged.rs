@@ -1,4 +1,4 @@
-//! `--staged`: what git would commit, not what lies in the folder.
+//! `--staged`: the files that git would commit, not those in the folder.
 
 use std::fs;
 
@@ -7,7 +7,7 @@ use insta::assert_snapshot;
 use crate::anchored::git;
 use crate::harness::Place;
 
-/// A committed vault in the folder `docs` of a repository, with two published documents.
+/// Returns a committed vault in the folder `docs` of a repository, with two published documents.
 fn committed() -> Place {
     let place = Place::new();
     git(&place, "init -q -b main");
@@ -31,7 +31,7 @@ fn work_that_is_not_staged_does_not_count() {
     let staged = place.ctx("verify --vault docs --staged --since HEAD").ok().stdout;
     assert!(staged.starts_with("intact, anchored to checkpoint 1\n"), "{staged}");
     assert_snapshot!(place.ctx("validate --vault docs --staged").ok().stdout, @"2 documents checked: 0 errors, 0 warnings");
-    // Announced is not staged.
+    // A file that is only announced (`add -N`) is not staged.
     git(&place, "add -N docs/nodes/new.md");
     assert_eq!(place.ctx("validate --vault docs --staged --quiet").ok().stdout, "");
     git(&place, "add docs/nodes/new.md");
@@ -67,7 +67,7 @@ fn a_publication_of_which_a_part_is_staged_does_not_pass() {
     ");
     git(&place, "add docs");
     place.ctx("verify --vault docs --staged --since HEAD").ok();
-    // The last commit is behind what this machine trusts, and still a commit that may be made.
+    // The last commit is behind the trusted head of this machine, but may still be committed.
     git(&place, "reset -q");
     place.ctx("verify --vault docs --staged --since HEAD").ok();
 }
@@ -106,7 +106,7 @@ fn a_vault_that_is_not_staged_has_nothing_published() {
 #[test]
 fn verify_staged_fails_if_git_fails() {
     let place = Place::vault();
-    // Where the temporary folder is a file system of its own, git goes on to say that it stops there.
+    // If the temporary folder is a file system of its own, git appends that it stops there.
     let refused = place.ctx("verify --staged").exits(2).stderr;
     let why =
         "error[usage]: `--staged` needs git: git refuses: fatal: not a git repository (or any ";
@@ -130,8 +130,7 @@ fn verify_staged_fails_if_git_fails() {
     ");
 }
 
-/// Links, folders of other repositories, names that are no text, and long files are in the copy what
-/// they are in a checkout.
+/// The copy of links, submodules, names that are not valid text, and long files equals a checkout.
 #[test]
 fn odd_entries_are_what_a_checkout_has() {
     let place = committed();

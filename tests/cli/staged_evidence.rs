@@ -9,7 +9,7 @@ use crate::evidence::{failures, files, rebuilt, sha256};
 use crate::harness::Place;
 use crate::stage::{ANA, BO, EVE, KIM, governed, shop};
 
-/// Records a result of the prices as ana; gives the URI of its staged entry.
+/// Records a result of the prices as ana; returns the URI of its staged entry.
 pub(crate) fn recorded(place: &Place, session: &str, result: &[u8]) -> String {
     let line = format!(
         "source record sources/prices --session {session} --as {ANA} --tools list_prices --server shop --json"
@@ -29,7 +29,7 @@ fn export(place: &Place, scope: &str) -> Vec<u8> {
     place.typed(&format!("evidence export {scope}")).run().ok().stdout.into_bytes()
 }
 
-/// What is said of the items of a kind: name, verdict, and whether a proof is missing.
+/// Returns the items of a kind: name, verdict, and true if a proof is missing.
 fn said(bundle: &[u8], kind: &str) -> Vec<(String, &'static str, bool)> {
     let items = verify(bundle, None).unwrap().items.into_iter();
     let of = |item: Item| (item.name, item.verdict.as_str(), item.verdict == Verdict::NotProved);
@@ -66,7 +66,8 @@ fn a_session_carries_what_its_sources_returned() {
         .filter_map(|item| item.why)
         .collect();
     assert!(why[0].starts_with("the content is gone: the entry was erased, "), "{why:?}");
-    // The content as it was received, and nothing of what was erased or is of another session.
+    // The bundle has the content as it was received, and nothing that was erased or is of another
+    // session.
     let found = files(&bundle);
     assert_eq!(found["contents/1"], b"{\"eur\": 1.50}");
     let all: Vec<u8> = found.into_values().flatten().collect();
@@ -88,14 +89,14 @@ fn a_promoted_document_is_the_content_byte_for_byte() {
         said(&bundle, "promotion"),
         [
             ("nodes/price v1".to_owned(), "proved", false),
-            // Edited since: it is no longer the content, and does not pretend to be.
+            // The document was edited since, so it is not proved to be the content.
             ("nodes/price v2".to_owned(), "not proved", false),
         ]
     );
     assert_eq!(said(&bundle, "content"), [(uri, "proved", false)]);
 }
 
-/// A bundle with one change.
+/// Returns a bundle with one change.
 fn with(bundle: &[u8], change: impl FnOnce(&mut BTreeMap<String, Vec<u8>>, &mut Value)) -> Vec<u8> {
     let mut all = files(bundle);
     let mut manifest: Value = serde_json::from_slice(&all["manifest.json"]).unwrap();
@@ -157,7 +158,7 @@ fn bundle_verification_reports_alterations() {
     }
 }
 
-/// The same bundle with other lines of its one staging chain, and hashes that fit.
+/// Returns a bundle with other lines in its one staging chain, and valid hashes.
 fn restaged(bundle: &[u8], change: impl FnOnce(&mut Files, &mut Vec<Value>)) -> Vec<u8> {
     with(bundle, |files, _| {
         let read = String::from_utf8(files["staged.jsonl"].clone()).unwrap();
@@ -283,12 +284,12 @@ fn an_entry_that_the_reader_may_not_see_is_not_exported() {
     assert!(!holds(&bundle));
 }
 
-/// The outcomes of the texts of a session, with why.
+/// Returns the outcomes of the texts of a session, with their reasons.
 fn replayed(place: &Place, session: &str, who: &str) -> Vec<String> {
     made_again(place, session, who, false)
 }
 
-/// Those of the results that were recorded in it.
+/// Returns the outcomes of the results that were recorded in a session.
 fn results_again(place: &Place, session: &str, who: &str) -> Vec<String> {
     made_again(place, session, who, true)
 }
@@ -325,7 +326,7 @@ fn results_of_sources_are_made_again_from_what_is_kept() {
     let now = results_again(&place, "s", ANA);
     assert!(now[0].starts_with("cannot tell: the content is gone: the entry was discarded, "));
     assert_eq!(now[1], "same");
-    // What failed gave no result.
+    // A call that failed had no result.
     let line = format!(
         "source record sources/prices --session s --as {ANA} --tools list_prices --server shop \
          --error late"
@@ -384,7 +385,7 @@ fn a_staged_text_of_others_is_not_told() {
         replayed(&place, "s", EVE),
         ["cannot tell: this staged entry does not exist, or you may not see it"]
     );
-    // Nor are its name and its hash.
+    // Its name and hash are not printed either.
     for json in ["", " --json"] {
         let said = place.ctx(&format!("replay --session s --as {EVE}{json}")).exits(1).stdout;
         assert!(!said.contains("contextnest://staged/") && !said.contains("sha256:"), "{said}");

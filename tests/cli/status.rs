@@ -1,10 +1,10 @@
-//! `ctx status` and `ctx validate`: how the files stand, and what is wrong with them.
+//! `ctx status` and `ctx validate`: the states of files, and their problems.
 
 use insta::assert_snapshot;
 
 use crate::harness::Place;
 
-/// One document of every standing.
+/// Returns a vault with one document in each state.
 fn mixed() -> Place {
     let place = Place::published(&[
         ("nodes/changed", "# C\n"),
@@ -313,11 +313,11 @@ fn validate_looks_at_the_configuration_too() {
     error[config-invalid]: `.context/config.yaml` cannot be read: line 2, column 9: expected `structured` or `obsidian`
     hint: fix the line in .context/config.yaml; `ctx read .context/config.yaml` prints the published version
     ");
-    // An auditor can look all the same.
+    // An auditor can still verify.
     place.ctx("verify").ok();
 }
 
-/// The status cache is in the user's caches, and no edit hides from it.
+/// The status cache is in the user's caches, and hides no edit.
 #[test]
 fn status_records_what_it_compared_and_notices_an_edit_that_puts_length_and_time_back() {
     let place = Place::published(&[("nodes/a", "# A\n\nOne.\n"), ("nodes/b", "# B\n")]);
@@ -347,7 +347,7 @@ fn status_records_what_it_compared_and_notices_an_edit_that_puts_length_and_time
     assert!(place.ctx("status").ok().stdout.contains("Withheld"));
 }
 
-/// Two published documents, the first of which was renamed by hand.
+/// Returns a vault with two published documents; the first one was renamed by hand.
 fn renamed() -> Place {
     let place = Place::published(&[("nodes/a", "# A\n\nOne.\n"), ("nodes/b", "# B\n")]);
     std::fs::create_dir(place.path("nodes/deep")).unwrap();
@@ -417,7 +417,7 @@ fn a_file_that_was_moved_is_recognised_by_its_text() {
     "nodes/b" "published" to null from null
     "nodes/deep/c" "unpublished" to null from "nodes/a"
     "#);
-    // An edit of the frontmatter, or other line ends, do not hide it.
+    // An edit of the frontmatter, or other line ends, do not hide the rename.
     let text = place.read("nodes/deep/c.md");
     place.write("nodes/deep/c.md", text.replace("title: A", "title: B").replace('\n', "\r\n"));
     assert!(place.ctx("status").ok().stdout.contains("`ctx mv nodes/a nodes/deep/c`"));
@@ -430,7 +430,7 @@ fn a_file_that_may_be_one_of_several_is_not_guessed() {
     let place = renamed();
     let text = place.read("nodes/deep/c.md");
     place.write("nodes/d.md", text.replace("title: A", "title: D"));
-    // Only one of them has the whole text.
+    // Only one of the files has the whole text.
     assert!(place.ctx("status").ok().stdout.contains("`ctx mv nodes/a nodes/deep/c`"));
     place.write("nodes/d.md", text);
     assert!(!place.ctx("status").ok().stdout.contains("ctx mv"));

@@ -1,4 +1,4 @@
-//! Stewards: who decides about which document, and the file that says it.
+//! Stewards: who decides about which document, and `stewards.yaml`.
 
 use insta::assert_snapshot;
 
@@ -200,7 +200,7 @@ fn a_file_with_a_problem_is_refused_by_every_write_path() {
     assert_eq!(place.tree(), before);
     let validated = place.ctx("validate stewards.yaml").exits(1);
     assert!(validated.stdout.contains("stewards-key"), "{}", validated.stdout);
-    // An event about a document leaves it out.
+    // An event about a document leaves the file out.
     place.edit("nodes/a.md", "# A", "# A a");
     place.ctx("publish nodes/a").ok();
 }
@@ -325,7 +325,7 @@ fn sealed_stewards_stay_in_force_until_retired() {
     );
     let json = place.ctx("steward list --at 2 --json").ok().json("ctx.steward.list");
     assert_eq!(json["basis"]["state"], "sealed");
-    // A history that does not verify gives no stewards.
+    // Stewards with a damaged history are not in force.
     let history = ".versions/stewards.yaml/v1.md";
     place.edit(history, "ana@example.com", "eve@example.com");
     let output = place.ctx("steward list --at 2").exits(1);
@@ -349,7 +349,7 @@ fn an_export_is_imported_without_a_warning() {
     let said = place.ctx("steward import --codeowners CODEOWNERS").ok();
     assert!(said.stdout.contains("nothing to import"), "{}", said.whole());
     assert!(!said.stderr.contains("warning"), "{}", said.whole());
-    // What the vault's reviewers do not decide is still reported.
+    // A scope that the reviewers of the vault do not decide is still reported.
     place.write(
         "CODEOWNERS",
         exported.replace("/stewards.yaml ana@x.com", "/stewards.yaml joe@x.com"),

@@ -1,11 +1,11 @@
-//! Stewards among whom nothing could be approved: a state that no principal can leave is refused, and other
-//! scopes are named.
+//! Stewards who could approve nothing: a state that no principal can leave is refused, and other
+//! stuck scopes are reported.
 
 use insta::assert_snapshot;
 
 use crate::harness::{Output, Place};
 
-/// A vault with `nodes/a` and these stewards.
+/// Returns a vault with `nodes/a` and these stewards.
 fn with(stewards: &str) -> Place {
     let place = Place::published(&[("nodes/a", "# A\n\none\n")]);
     place.write("stewards.yaml", format!("version: 1\n{stewards}"));
@@ -37,7 +37,7 @@ fn govern_on_refuses_stewards_among_whom_no_change_of_them_could_be_approved() {
     ");
     place.remove("stewards.yaml");
     assert_eq!(place.tree().len() + 1, before.len());
-    // With an editor beside them two can approve what the editor submits.
+    // With an additional editor, two reviewers can approve what the editor submits.
     place.write("stewards.yaml", format!("{TWO}{ANA}review: {{vault: {{required: 2}}}}\n"));
     place.ctx("govern on").ok();
     place.edit("nodes/a.md", "one", "two");

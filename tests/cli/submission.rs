@@ -1,4 +1,4 @@
-//! What a reviewer is shown of a submission before the decision.
+//! The view of a submission that a reviewer gets before the decision.
 
 use std::sync::Arc;
 
@@ -389,7 +389,7 @@ fn an_older_version_is_restored_whatever_awaits_a_decision() {
         }
         place.ctx("restore nodes/a --version 1 --force").ok();
         assert!(place.read("nodes/a.md").contains("30 days"));
-        // It is an edit of what is published.
+        // The file is an edit of the published version.
         assert!(place.read("nodes/a.md").contains("version: 3"), "{}", place.read("nodes/a.md"));
         place.ctx("restore nodes/a").ok();
     }
@@ -545,7 +545,7 @@ fn a_submission_that_was_decided_is_shown_to_its_submitter_editors_and_reviewers
         let said = place.ctx(&format!("review show nodes/a --version 2 --as {who}@example.com"));
         assert!(said.exit == 3 && !said.stdout.contains("14"), "{}", said.whole());
     }
-    // A version that is no submission, one that is not there, and one that awaits a decision.
+    // One version is not a submission, one is missing, and one awaits a decision.
     for version in [1, 3, 9] {
         let said = place.ctx(&format!("review show nodes/a --version {version}")).exits(1);
         assert!(said.stderr.contains("error[not-submitted]"), "{}", said.whole());
@@ -556,7 +556,7 @@ fn a_submission_that_was_decided_is_shown_to_its_submitter_editors_and_reviewers
         place.ctx("review show nodes/a --version 4").ok().stdout,
         place.ctx("review show nodes/a").ok().stdout
     );
-    // Each other end has its word.
+    // Each other end is reported.
     place.edit("nodes/a.md", "15 days", "16 days");
     place.ctx("submit nodes/a").ok();
     place.ctx("approve nodes/a --as bo@example.com").ok();
@@ -572,7 +572,7 @@ fn a_submission_that_was_decided_is_shown_to_its_submitter_editors_and_reviewers
     };
     let found = [4, 5, 7, 9].map(how);
     assert_eq!(found, ["replaced 5", "approved 6", "withdrawn 8", "ended 10"]);
-    // A submission of a governance file too, whose text has no fields.
+    // A governance file is submitted, whose text has no fields.
     place.ctx("review show stewards.yaml --version 2 --as bo@example.com").ok();
 }
 

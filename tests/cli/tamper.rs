@@ -1,4 +1,4 @@
-//! Every finding that `ctx verify` can make, provoked by one alteration of a whole vault.
+//! Every finding of `ctx verify`, each provoked by one alteration of a sound vault.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,18 +12,18 @@ fn reference_vault() -> Place {
     Place::copy_of(&repository().join("fixtures/interop/procurement"))
 }
 
-/// Provoked by tests of their own: the fault is outside a vault of ours.
+/// Codes that other tests provoke: the fault is outside of a vault of ctx.
 const ELSEWHERE: [Code; 42] = [
     // `spec/vectors/review`.
     Code::ApprovalMissing,
     Code::ApprovalSelf,
     Code::ApprovalUnauthorised,
     Code::ApprovalAltered,
-    // Known from outside of the vault: `anchored.rs`.
+    // Needs an anchor outside of the vault: `anchored.rs`.
     Code::HeadRollback,
     Code::HeadFork,
     Code::HeadElsewhere,
-    // `verify.rs`; root reads everything.
+    // `verify.rs`; root can read everything.
     Code::FileUnreadable,
     Code::FolderUnreadable,
     Code::VaultNested,
@@ -491,7 +491,7 @@ fn the_remedy_of_an_alteration_works() {
 fn an_id_in_one_map_only_is_found_in_a_log_of_whole_maps() {
     let place = reference_vault();
     let log = place.read(FULL_LOG);
-    // In the last checkpoint, because a map without ids is no map but null.
+    // The last checkpoint is used, because a map without ids would be null.
     let at = log.rfind("    document_chain_hashes:\n").unwrap();
     let first = log[at..].split_inclusive('\n').nth(1).unwrap();
     place.write(FULL_LOG, format!("{}{}", &log[..at], log[at..].replacen(first, "", 1)));
@@ -520,7 +520,7 @@ fn any_flipped_bit_of_a_recorded_byte_is_found() {
     let places = ["nodes/.versions/a/v1.md", HISTORY, LOG, ".versions/CONTEXT.md/v1.md"];
     for path in places {
         let bytes = place.bytes(path);
-        // The interval of the keyframes is a habit of writers, and no hash covers it.
+        // No hash covers the interval of the keyframes, which writers choose.
         let first =
             if path == HISTORY { bytes.iter().position(|b| *b == b'\n').unwrap() } else { 0 };
         let step = (bytes.len() / 24).max(1);
@@ -550,7 +550,7 @@ fn verify_notes_derived_files_that_are_no_files_or_lost_their_mark() {
         place.typed("").shell(&format!("rm {path}")).ok();
         place.write(path, &whole);
     }
-    // The list without its mark, with a line of somebody else.
+    // The list has lost its mark, and has a line of another author.
     let list = place.read("INDEX.md");
     let (_, rest) = list.split_once('\n').unwrap();
     place.write("INDEX.md", format!("{rest}- [Evil](nodes/evil.md)\n"));

@@ -1,4 +1,4 @@
-//! One alteration of a whole vault for each code of a finding.
+//! One alteration of a sound vault for each code of a finding.
 
 use std::fs::File;
 use std::os::unix::fs::symlink;
@@ -11,7 +11,7 @@ pub(super) const LOG: &str = ".versions/checkpoints.jsonl";
 pub(super) const HISTORY: &str = "nodes/.versions/a/history.yaml";
 pub(super) const FULL_LOG: &str = ".versions/context_history.yaml";
 
-/// `nodes/a` in three versions, `nodes/b` retired: four checkpoints.
+/// Returns a vault with four checkpoints: `nodes/a` in three versions, `nodes/b` retired.
 pub(super) fn whole() -> Place {
     let place = Place::published(&[("nodes/a", "# A\n\nOne.\n"), ("nodes/b", "# B\n")]);
     for (old, new) in [("One.", "Two."), ("Two.", "Three.")] {
@@ -22,7 +22,7 @@ pub(super) fn whole() -> Place {
     place
 }
 
-/// Writes the entries of the history anew in this order; 0 is the head of the file.
+/// Writes the entries of the history in this order; 0 is the head of the file.
 fn entries_again(place: &Place, order: &[usize]) {
     let text = place.read(HISTORY);
     let mut parts: Vec<String> = text.split("\n  - ").map(str::to_owned).collect();
@@ -40,7 +40,7 @@ fn line(place: &Place, number: usize, from: &str, to: &str) {
     place.write(LOG, lines.join("\n") + "\n");
 }
 
-/// A number or hash that stands after `key` in the first or the n-th entry of a history.
+/// Replaces the number or hash after `key` in the first or the n-th entry of a history.
 fn field(place: &Place, version: usize, key: &str, to: &str) {
     let text = place.read(HISTORY);
     let mut parts: Vec<String> = text.split("\n  - ").map(str::to_owned).collect();

@@ -1,4 +1,4 @@
-//! Questions to the access log: `ctx trace grep`, `follow` and `collect`, and logs in another folder.
+//! Queries of the access log: `ctx trace grep`, `follow` and `collect`, and logs in another folder.
 
 use std::fs;
 use std::path::PathBuf;
@@ -14,14 +14,14 @@ fn vault() -> Place {
     ])
 }
 
-/// The folder with the logs of the vault on this machine.
+/// Returns the folder with the logs of the vault on this machine.
 fn logs(place: &Place) -> PathBuf {
     let audit = place.home().join(".local/state/contextnest/audit");
     let mut vaults = fs::read_dir(audit).unwrap();
     vaults.next().unwrap().unwrap().path()
 }
 
-/// The places in the log of the traces that a report lists.
+/// Returns the traces that a report lists, without the ids of writers.
 fn listed(output: &Output, schema: &str) -> Vec<String> {
     let report = output.json(schema);
     let traces = report["traces"].as_array().unwrap().iter();
@@ -98,7 +98,7 @@ fn follow_prints_accesses_as_they_are_recorded() {
         .command()
         .spawn()
         .unwrap();
-    // It begins at some moment of these reads.
+    // The follower begins at some moment of these reads.
     while child.try_wait().unwrap().is_none() {
         place.ctx("read nodes/fees --agent scout").ok();
         place.ctx("read nodes/fees --agent other").ok();
@@ -132,7 +132,7 @@ fn follow_and_verify_read_the_change_log_too() {
     let output = child.wait_with_output().unwrap();
     let row: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!((&row["event"], &row["action"]), (&"change".into(), &"event".into()));
-    // A line of the change log that was altered.
+    // A line of the change log was altered.
     let entries = fs::read_dir(place.path(".context/audit")).unwrap();
     let paths = entries.map(|entry| entry.unwrap().path());
     let log = paths.into_iter().find(|path| path.extension().is_some_and(|e| e == "jsonl"));
@@ -167,7 +167,7 @@ fn follow_ends_when_its_time_is_over_or_its_reader_is_gone() {
     assert_eq!(String::from_utf8_lossy(&output.stderr), "");
 }
 
-/// Two machines from one image have one writer and continue its log each in its own way.
+/// Two machines from one image have the same writer, and each continues its log in its own way.
 #[test]
 fn logs_that_two_machines_continue_are_not_joined() {
     let place = Place::published(&[("nodes/a", "# A\n")]);
@@ -197,7 +197,7 @@ fn logs_that_two_machines_continue_are_not_joined() {
     collect(&folder, "../more").ok();
 }
 
-/// What `trace collect` says of each file of a source, in short.
+/// Returns the exit code, and a summary of what `trace collect` reports of each file.
 fn collected(place: &Place, args: &str) -> (i32, String) {
     let output = place.ctx(&format!("trace collect {args} --json"));
     let report = output.json("ctx.trace.collect");
@@ -216,7 +216,7 @@ fn said(exit: i32, outcomes: &str) -> (i32, String) {
 #[test]
 fn logs_of_several_machines_are_brought_together_and_grow() {
     let place = vault();
-    // The same vault on another machine: its reads have a log of their own.
+    // On another machine, the reads of the same vault have a log of their own.
     let read = |machine: &str, id: &str| {
         let state = place.home().join(machine);
         let command = place.typed(&format!("read {id} --session {machine}"));
@@ -252,7 +252,7 @@ fn logs_of_several_machines_are_brought_together_and_grow() {
     let text = fs::read_to_string(&log).unwrap();
     fs::write(&log, format!("{text}{{\"args\"")).unwrap();
     assert_eq!(collected(&place, &sources), said(0, "unchanged, unchanged"));
-    // A source that lost lines, or has others, changes nothing.
+    // A source with missing or different lines changes nothing.
     let first = text.lines().next().unwrap();
     fs::write(&log, format!("{first}\n")).unwrap();
     assert_eq!(collected(&place, &sources), said(1, "unchanged, refused audit-rollback"));
@@ -288,7 +288,7 @@ fn collect_refuses_what_is_no_log_of_this_vault() {
     rustix::fs::mkfifoat(rustix::fs::CWD, foreign.join(name), rustix::fs::Mode::RUSR).unwrap();
     assert_eq!(collected(&place, &collect), said(1, "refused audit-malformed"));
     fs::remove_file(foreign.join(name)).unwrap();
-    // The same checkpoint with another hash: another vault.
+    // The same checkpoint has another hash in another vault.
     let other = Place::published(&[("nodes/other", "# Other\n")]);
     other.ctx("read nodes/other").ok();
     let other = format!("{} --into ../logs", logs(&other).display());

@@ -1,5 +1,5 @@
-//! What was published past the review of a governed vault is not handed out, whoever asks and however
-//! (`spec/resolve.md`, RES-30).
+//! Texts that were published past the review of a governed vault are withheld from every principal
+//! and command (`spec/resolve.md`, RES-30).
 
 use serde_json::{Value, json};
 
@@ -17,7 +17,8 @@ pub(crate) const KIM: &str = "kim@x.com";
 pub(crate) const EVE: &str = "eve@x.com";
 pub(crate) const SECRET: &str = "unreviewed words";
 
-/// A governed vault; Bo and Kim review, Ana edits. `nodes/a` was published before it was governed.
+/// Returns a governed vault; Bo and Kim review, Ana edits. `nodes/a` was published before it
+/// was governed.
 pub(crate) fn governed() -> Place {
     governed_by(STEWARDS)
 }
@@ -40,7 +41,7 @@ pub(crate) fn by(place: &Place, who: &str, line: &str) -> Output {
     place.ctx(&format!("{line} --as {who}@x.com"))
 }
 
-/// The findings of `verify` about approvals: code, id and version.
+/// Returns the findings of `verify` about approvals: code, id and version.
 fn found(place: &Place) -> Vec<(String, String, u64)> {
     let report = place.ctx("verify --json").json("ctx.verify");
     let findings = report["findings"].as_array().unwrap().iter();
@@ -57,8 +58,8 @@ fn found(place: &Place) -> Vec<(String, String, u64)> {
     found
 }
 
-/// Every command and tool that hands out texts leaves `id` out, names `code`, and exits 1; with an
-/// index and without.
+/// Asserts that every command and tool that returns texts leaves `id` out, names `code`, and exits
+/// with 1; with an index and without.
 fn is_left_out(place: &Place, id: &str, code: &str) {
     let report = place.ctx("verify --json").exits(1).json("ctx.verify");
     let head = report["checkpoints"].as_u64().unwrap();
@@ -115,7 +116,7 @@ fn is_left_out(place: &Place, id: &str, code: &str) {
 
 pub(crate) type Forgery = fn(&mut Forger<'_>);
 
-/// Publications past the review: the document, the finding, what is wrong, and how to make it.
+/// Publications past the review: the document, the finding, the fault, and the forgery.
 pub(crate) const FORGERIES: [(&str, &str, &str, Forgery); 7] = [
     ("nodes/a", "approval-self", "its author approved it", |f| {
         f.submit("nodes/a", BO, SECRET);
@@ -166,7 +167,7 @@ fn readers_leave_out_what_was_published_past_the_review() {
         let names: Vec<_> = found(&place).into_iter().map(|(code, id, _)| (code, id)).collect();
         assert!(names.contains(&expected[0]), "{what}: {names:?}");
         is_left_out(&place, id, code);
-        // What was published before the vault was governed is served as before.
+        // Texts from before the governance are served as before.
         place.ctx("read nodes/b").ok();
         place.ctx("resolve nodes/b").ok();
         place.ctx(&format!("read {id} --at 2")).ok();
@@ -232,7 +233,7 @@ fn an_unapproved_text_bars_its_author_like_any_other() {
     place.ctx("read nodes/a").ok();
 }
 
-/// Reviewers of the tag `t` are Lee and Max. Nobody else has a role for `nodes/a`.
+/// Returns a vault in which only Lee and Max, reviewers of the tag `t`, have a role for `nodes/a`.
 fn governed_by_tag() -> Place {
     let of_tag = "tags:\n  t:\n    - {principal: lee@x.com, role: reviewer}\n    - \
         {principal: max@x.com, role: reviewer}\n";
@@ -257,7 +258,7 @@ fn an_unapproved_text_gives_no_role() {
     assert!(refused.stderr.contains("error[not-a-steward]"), "{}", refused.whole());
     let refused = by(&place, "kim", "retire nodes/a --emergency --reason x").exits(3);
     assert!(refused.stderr.contains("error[not-a-steward]"), "{}", refused.whole());
-    // Nor does it to a program that writes the files itself.
+    // A program that writes the files itself does not avoid the rule either.
     forger.submit("nodes/a", ANA, SECRET);
     forger.approve("nodes/a", "kim@x.com", "kim@x.com");
     let code = "approval-unauthorised";
@@ -267,7 +268,7 @@ fn an_unapproved_text_gives_no_role() {
         found(&place)
     );
     is_left_out(&place, "nodes/a", code);
-    // The reviewers of the approved text bring it back.
+    // The reviewers of the approved text restore it.
     let own = "---\ntags: ['#t']\n---\n# A\n\nnew words\n";
     place.write("body.md", own);
     by(&place, "lee", "submit nodes/a --from body.md --expect-version 4").ok();
@@ -302,7 +303,7 @@ fn an_unapproved_publication_ends_no_authorship() {
     by(&place, "bo", "approve nodes/a").ok();
     by(&place, "bo", "approve nodes/b").ok();
     place.ctx("read nodes/a").ok();
-    // Nor do the files that another program writes.
+    // Files that another program writes do not end it either.
     let place = governed();
     let mut forger = Forger::new(&place);
     published_past(&mut forger, "nodes/a", "kim@x.com", "one", SECRET);
@@ -372,7 +373,7 @@ fn a_governance_version_without_an_approval_never_comes_into_force() {
     let expected = expected.map(|(code, id, n)| (code.to_owned(), id.to_owned(), n));
     assert_eq!(found(&place), expected);
     is_left_out(&place, "nodes/a", "approval-unauthorised");
-    // Writers go by the last approved rules, too.
+    // Writers use the last approved rules, too.
     let listed = place.ctx("steward list").ok().stdout;
     assert!(listed.contains(BO) && !listed.contains(EVE), "{listed}");
     place.ctx("restore nodes/b --as ana@x.com").ok();
@@ -382,7 +383,7 @@ fn a_governance_version_without_an_approval_never_comes_into_force() {
     by(&place, "bo", "approve nodes/b").ok();
     assert_eq!(found(&place), expected);
     place.ctx("read nodes/b").ok();
-    // So can the forged file be replaced.
+    // The forged file can be replaced in the same way.
     place.ctx("restore stewards.yaml --version 1 --force --as ana@x.com").ok();
     by(&place, "bo", "submit stewards.yaml").ok();
     by(&place, "kim", "approve stewards.yaml").ok();
@@ -445,7 +446,7 @@ fn an_unapproved_retirement_is_named_in_every_answer_that_covers_the_document() 
     place.ctx("resolve nodes/b").ok();
     place.ctx("resolve nodes/two/").ok();
     place.ctx("resolve nodes/a --at 2").ok();
-    // A retirement that its history does not record is none either.
+    // A retirement that its history does not record is not approved either.
     let place = governed();
     let mut forger = Forger::new(&place);
     forger.seal(&["nodes/b"], &["nodes/a"]);
@@ -608,7 +609,7 @@ fn a_text_without_fields_keeps_none_of_an_unapproved_text() {
     assert!(place.ctx("read nodes/a").ok().stdout.contains("#t"));
 }
 
-/// A merge can join two sets of one name. Each part is judged by its own submitter.
+/// A merge can join two sets of the same name; each part is judged by its own submitter.
 #[test]
 fn two_submitters_of_a_set_gain_nothing() {
     let forged = |approver: &str| {

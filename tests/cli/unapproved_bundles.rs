@@ -1,4 +1,4 @@
-//! Bundles whose maker leaves out that a text was published without a valid approval
+//! Bundles whose maker hides that a text was published without a valid approval
 //! (`spec/evidence.md`, EVID-31): both verifiers judge the approvals themselves.
 
 use std::process::Command;
@@ -16,15 +16,15 @@ use crate::unapproved::{
     moved_unapproved, replaced,
 };
 
-/// The bundle of a document, whatever the export says of it.
+/// Returns the bundle of a document, whatever the export reports.
 fn exported(place: &Place, id: &str) -> Vec<u8> {
     let said = place.ctx(&format!("evidence export --document {id} -o ../b.tar --force"));
     assert!(said.exit < 2, "{}", said.whole());
     std::fs::read(place.home().join("b.tar")).unwrap()
 }
 
-/// The same with all hashes of the bundle made again: without its gaps, without the pages that name
-/// them, and with another change to its files and manifest.
+/// Returns a bundle without its gaps and the pages that name them, with another change to its files
+/// and manifest, and valid hashes.
 fn stripped(
     bundle: &[u8],
     change: impl FnOnce(&mut std::collections::BTreeMap<String, Vec<u8>>, &mut Value),
@@ -39,8 +39,8 @@ fn stripped(
     rebuilt(files, |_| {})
 }
 
-/// The items of the verifier in Python, each as kind, name, verdict and whether a proof is missing; and
-/// its exit code.
+/// Returns the items of the verifier in Python, each as kind, name, verdict and whether a proof is
+/// missing; and its exit code.
 pub(crate) fn of_python(
     place: &Place,
     bundle: &[u8],
@@ -57,7 +57,7 @@ pub(crate) fn of_python(
     (items, said.status.code().unwrap())
 }
 
-/// The approvals that are not proved, by `ctx`; the verifier in Python names the same.
+/// Returns the approvals that `ctx` does not prove; the verifier in Python names the same.
 fn unproved(place: &Place, bundle: &[u8]) -> Vec<(String, String)> {
     let items = verify(bundle, None).unwrap().items;
     let is_unproved = |item: &&Item| item.kind == Kind::Approval && item.verdict.is_failure();
@@ -78,7 +78,7 @@ fn unproved(place: &Place, bundle: &[u8]) -> Vec<(String, String)> {
     of_ctx
 }
 
-/// A bundle without its mark names `code` for a version, and nothing else is wrong.
+/// Asserts that a bundle without its mark names `code` for a version, and nothing else is wrong.
 fn is_found(place: &Place, id: &str, (version, code): (&str, &str), what: &str) {
     let bundle = stripped(&exported(place, id), |_, _| {});
     let found = unproved(place, &bundle);
@@ -109,7 +109,7 @@ fn a_verifier_judges_by_the_last_approved_rules_of_a_bundle() {
     forger.approve("nodes/a", EVE, EVE);
     is_found(&place, "nodes/a", ("nodes/a v3", "approval-unauthorised"), "eve named herself");
     is_found(&place, "nodes/a", ("stewards.yaml v2", "approval-missing"), "eve named herself");
-    // So it is with an end of governance that was not approved.
+    // An end of governance that was not approved is treated in the same way.
     let place = governed();
     let mut forger = Forger::new(&place);
     let (_, config) = forger.last(".context/config.yaml");
@@ -128,7 +128,8 @@ fn a_verifier_finds_the_target_of_an_unapproved_move() {
     is_found(&place, "nodes/z", ("nodes/z v1", "approval-"), "an editor approved the move");
 }
 
-/// A governed vault with a set, a move, a pack, a renewal, a rejection and an emergency; each approved.
+/// Returns a governed vault with a set, a move, a pack, a renewal, a rejection and an emergency;
+/// each approved.
 fn honest() -> Place {
     let place = governed();
     let more = |id: &str, text: &str| {
@@ -187,7 +188,7 @@ fn an_approval_whose_histories_are_not_in_the_bundle_is_not_checked() {
     let place = honest();
     let whole = exported(&place, "nodes/d");
     assert_eq!(failures(&whole), Vec::<String>::new());
-    // From where the document was moved, and who had which role.
+    // The origin of the moved document, and the history of the roles.
     for id in ["nodes/b", "nodes/c", "stewards.yaml", ".context/config.yaml"] {
         let bundle = stripped(&whole, |files, manifest| {
             let versions = manifest["versions"].as_array().unwrap().clone();
@@ -262,7 +263,8 @@ fn a_bundle_that_begins_later_hides_no_governance() {
     assert!(found.iter().any(is_it), "{found:?} {:?}", failures(&bundle));
 }
 
-/// Kim's text was rejected, and Ana submits it again for Kim. What says so is marked as erased.
+/// Returns a vault in which Kim's text was rejected, and Ana submits it for Kim; the fields that
+/// say so are marked as erased.
 fn erased_author() -> Place {
     let place = governed();
     let mut forger = Forger::new(&place);
@@ -306,7 +308,7 @@ fn an_erased_text_hides_no_author() {
         assert!(found.iter().any(is_it), "{found:?}");
     };
     unjudged(&stripped(&whole, |_, _| {}));
-    // The later part cannot be given as the whole history: its first hash names the version before.
+    // The later part cannot pass as the whole history: its first hash names the version before.
     let bundle = stripped(&whole, |files, _| {
         let is_later = |text: &Value| text["id"] == "nodes/b" && text["entries"][0]["version"] == 4;
         let mut chains = files.values_mut().filter_map(|bytes| {
@@ -324,8 +326,8 @@ fn an_erased_text_hides_no_author() {
     );
 }
 
-/// Governs a vault of the reference implementation, and has its documents approved and read. Returns
-/// the vault and the ids.
+/// Governs a vault of the reference implementation, approves and reads its documents. Returns the
+/// vault and the ids.
 fn adopted(fixture: &str) -> (Place, Vec<String>) {
     let place = Place::copy_of(&repository().join("fixtures/interop").join(fixture));
     let mut second = 0;
@@ -349,8 +351,8 @@ fn adopted(fixture: &str) -> (Place, Vec<String>) {
     (place, ids)
 }
 
-/// The reference implementation begins histories with version 2, begins another one if a document is
-/// made again, and erases texts.
+/// The reference implementation begins histories with version 2, begins another one if a document
+/// is made again, and erases texts.
 #[test]
 fn a_bundle_of_an_adopted_vault_proves_every_approval() {
     for fixture in ["deleted", "forgotten"] {
@@ -371,7 +373,8 @@ fn a_bundle_of_an_adopted_vault_proves_every_approval() {
     }
 }
 
-/// The chain of the history of `nodes/a` with another submitter of its move, all hashes made again.
+/// Returns the chain of the history of `nodes/a` with another submitter of its move, and
+/// valid hashes.
 fn submitted_by_kim(chain: &[u8]) -> Vec<u8> {
     let mut chain: Value = serde_json::from_slice(chain).unwrap();
     let entries = chain["entries"].as_array_mut().unwrap();
@@ -389,7 +392,7 @@ fn submitted_by_kim(chain: &[u8]) -> Vec<u8> {
     serde_jcs::to_vec(&chain).unwrap()
 }
 
-/// The place of the version of `nodes/a` in a bundle, and the number of its chain.
+/// Returns the index of the version of `nodes/a` in a bundle, and the number of its chain.
 fn moved_away(manifest: &Value) -> (usize, u64) {
     let versions = manifest["versions"].as_array().unwrap();
     let of_a: Vec<_> = versions.iter().enumerate().filter(|(_, v)| v["id"] == "nodes/a").collect();
@@ -410,7 +413,7 @@ fn a_later_seal_binds_the_steps_of_a_move_in_a_bundle() {
         let chain = files.get_mut(&format!("chains/{chain}.json")).unwrap();
         *chain = submitted_by_kim(chain);
     });
-    // This is the limit that the threat model names.
+    // The threat model names this limit.
     assert_eq!(unproved(&place, &forged), []);
 
     place.write("nodes/a.md", "# Another\n\ntext\n");
@@ -444,7 +447,7 @@ fn a_verifier_compares_the_versions_of_an_event_of_two_editors() {
     is_found(&place, "nodes/a", ("nodes/a v3", "approval-unauthorised"), "kim made the event");
 }
 
-/// Bo may read all that the last checkpoint holds, but not what a narrower scope decided about before.
+/// Bo may read everything in the last checkpoint, but not what a narrower scope reserved before.
 #[test]
 fn a_history_that_the_exporter_may_not_read_is_not_in_the_bundle() {
     let place = Place::vault();

@@ -1,16 +1,16 @@
-//! What commands do while a file that says the rules in force cannot be read.
+//! Commands while a file with the rules in force cannot be read.
 
 use serde_json::json;
 
 use crate::harness::{Output, Place};
 use crate::mcp_resources::asked;
 
-/// A governed vault in which a version of `nodes/a` awaits a decision.
+/// Returns a governed vault in which a version of `nodes/a` awaits a decision.
 fn place() -> Place {
     place_with("")
 }
 
-/// The same with more lines in the configuration.
+/// Returns such a vault with more lines in the configuration.
 fn place_with(config: &str) -> Place {
     let documents = [("nodes/a", "# A\n\nOne.\n"), ("nodes/b", "# B\n\nTwo.\n")];
     let place = Place::published_with(config, &documents);
@@ -29,7 +29,7 @@ fn place_with(config: &str) -> Place {
 const STEWARDS: &str = ".versions/stewards.yaml/v1.md";
 const CONFIG: &str = ".context/.versions/config.yaml/v1.md";
 
-/// Commands that ask for the role of their principal, and that which lists what awaits them.
+/// Commands that need the role of their principal, and the list of pending submissions.
 const OF_ROLES: [&str; 11] = [
     "review --as bo@x.com",
     "review show nodes/a --as bo@x.com",
@@ -73,7 +73,7 @@ fn an_approved_text_is_read_where_everybody_may_read() {
     let place = place();
     place.write(STEWARDS, "vault: []\n");
     assert!(place.ctx("read nodes/a --as ana@x.com").ok().stdout.contains("One."));
-    // Nothing is published without a review either.
+    // Without a review, nothing can be published either.
     let refused = place.ctx("publish nodes/b --as ana@x.com").exits(3);
     assert!(refused.stderr.contains("error[governed]"), "{}", refused.stderr);
     assert!(place.ctx("verify").exits(1).stdout.contains("stewards.yaml"));
@@ -81,7 +81,7 @@ fn an_approved_text_is_read_where_everybody_may_read() {
 
 const DAMAGES: [(&str, &str); 2] = [(STEWARDS, "stewards.yaml"), (CONFIG, ".context/config.yaml")];
 
-/// Runs a command after damage to a file, with the index that an earlier command made, or without one.
+/// Runs a command after damage to a file, with or without the index of an earlier command.
 fn after_damage(whole: &Place, file: &str, line: &str, is_indexed: bool) -> Output {
     let place = whole.duplicate();
     let blocked = place.home().join("file/caches").display().to_string();
@@ -185,7 +185,7 @@ fn completing(beginning: &str) -> (&'static str, serde_json::Value) {
     ("completion/complete", json!({"ref": template, "argument": argument}))
 }
 
-/// Commands that ask which roles there are.
+/// Commands that need the roles in force.
 const OF_STEWARDS: [&str; 7] = [
     "owners",
     "owners --json",
@@ -255,7 +255,7 @@ fn stewards_whose_own_approval_cannot_be_judged_are_named() {
     whole.write("stewards.yaml", whole.read("stewards.yaml") + "# Reviewed.\n");
     whole.ctx("submit stewards.yaml --as ana@x.com").ok();
     whole.ctx("approve stewards.yaml --as bo@x.com").ok();
-    // The text in force can be read; the one that says who approved it cannot.
+    // The text in force can be read, but not the record of its approval.
     let export = "evidence export --session s --output bundle.tar";
     for line in
         ["read nodes/b", "list", "review", "review --json", "owners", "submit nodes/b", export]
@@ -299,7 +299,7 @@ fn review_names_a_document_whose_history_cannot_be_read() {
                 }
                 let json = said("review --json --as bo@x.com").stdout;
                 assert!(json.contains("\"withheld\""), "{json}");
-                // The mode does not end while a submission may await a decision.
+                // Governance does not end while a submission may await a decision.
                 let ended = said("govern off --as bo@x.com");
                 assert!(ended.exit != 0, "{}", ended.whole());
             }
@@ -348,7 +348,7 @@ fn a_refusal_does_not_advise_a_command_about_a_hidden_id() {
     assert!(!said.contains("no document has the id"), "{said}");
 }
 
-/// Cuts the last entries from a history.
+/// Removes the last entries of a history.
 fn cut_history(place: &Place, dir: &str, entries: usize) {
     let path = format!("{dir}/history.yaml");
     let text = place.read(&path);
@@ -391,7 +391,7 @@ fn history_names_a_sealed_version_that_the_history_lacks() {
             for line in [format!("history {id}"), format!("history {id} --json")] {
                 let said = place.ctx(&format!("{line} --as bo@x.com")).exits(1).whole();
                 assert!(said.contains(message) && said.contains(code), "{line}: {said}");
-                // A verifier says the same.
+                // A verifier reports the same.
                 let verified = place.ctx("verify").exits(1).stdout;
                 assert!(verified.contains(message) && verified.contains(code), "{verified}");
             }
@@ -410,7 +410,7 @@ fn history_names_a_sealed_version_that_the_history_lacks() {
     assert!(said.contains("error[unknown-version]"), "{said}");
 }
 
-/// Commands about the logs, whose answers are empty while it is unknown who may read.
+/// Commands about the logs, whose answers are empty while readers are unknown.
 const OF_LOGS: [&str; 9] = [
     "trace list",
     "trace list --json",
@@ -443,7 +443,7 @@ fn answers_that_damage_to_the_checkpoint_log_empties_name_the_log() {
             let said = place.ctx(&format!("{line} --as bo@x.com")).exits(1);
             assert!(said.stderr.contains("log-broken"), "{line}: {}", said.whole());
         }
-        // What may be shown comes first.
+        // The readable lines come first.
         let listed = place.ctx("trace list --as bo@x.com").exits(1).stdout;
         assert!(listed.contains(" read "), "{listed}");
     }
@@ -466,7 +466,7 @@ fn roles_at_a_checkpoint_are_not_told_with_an_index_either_after_damage() {
             let said = after_damage(&whole, STEWARDS, &format!("{line} --as bo@x.com"), is_indexed);
             names(&said, "`stewards.yaml`");
             assert!(!said.whole().contains("may not be read by you"), "{line}: {}", said.whole());
-            // The version that cannot be read is named, and what depends on it by its version.
+            // The damaged version is named, and so are dependent answers, by their version.
             assert!(
                 roots.iter().any(|root| said.stderr.contains(root)),
                 "{line}: {}",

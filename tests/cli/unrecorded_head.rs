@@ -1,4 +1,4 @@
-//! Events that stand, but could not be recorded.
+//! Events that are committed, but whose trusted head could not be recorded.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use crate::harness::{Output, Place, instant_of};
 const LOG: &str = ".versions/checkpoints.jsonl";
 const HISTORY: &str = "nodes/.versions/a/history.yaml";
 
-/// A disk that gives no memory its name.
+/// A disk that refuses to rename trusted heads into place.
 #[derive(Debug)]
 struct Forgetful;
 
@@ -37,8 +37,8 @@ fn an_event_whose_head_is_not_recorded_is_committed_and_reported() {
     assert!(place.ctx("history nodes/a").ok().stdout.contains("v3"));
 }
 
-/// Its memory is older than the log, and a log that is cut back to it shall not pass for one whose
-/// writer died.
+/// The trusted head is older than the log, and a log that was truncated to it must not look like
+/// that of an interrupted writer.
 #[test]
 fn an_acknowledged_event_without_a_trusted_head_is_not_cleared_away() {
     let place = Place::unrecorded(&[("nodes/a", "# A\n")]);
@@ -51,12 +51,12 @@ fn an_acknowledged_event_without_a_trusted_head_is_not_cleared_away() {
     place.ctx("publish nodes/a").exits(1);
     place.ctx("recover").exits(4);
     assert_eq!(place.tree(), cut);
-    // The same bytes, where the writer died before it could acknowledge anything.
+    // The same bytes are uncommitted if the writer died before it acknowledged anything.
     place.began(&instant_of(&place.read(HISTORY)));
     place.ctx("verify --allow-drift").ok();
 }
 
-/// Whoever trusts a log that was cut knows of no writer at work on it.
+/// A user who trusts a truncated log lacks an intent record that explains it.
 #[test]
 fn trust_in_a_cut_log_excuses_nothing() {
     let place = Place::unrecorded(&[("nodes/a", "# A\n")]);
@@ -70,7 +70,8 @@ fn trust_in_a_cut_log_excuses_nothing() {
     assert!(place.ctx("verify").exits(1).stdout.contains("published-unsealed"));
 }
 
-/// A full text goes with the entry that has it: one that is not of the event stays, and so does it.
+/// A full text is cleared with its entry: a text that is not of the event stays, and so does
+/// its entry.
 #[test]
 fn an_event_of_another_user_is_not_cleared_away() {
     let place = Place::unrecorded(&[("nodes/a", "# A\n")]);
@@ -79,7 +80,7 @@ fn an_event_of_another_user_is_not_cleared_away() {
     place.edit("nodes/a.md", "# A\n", "# A\n\nmore\n");
     let duplicate = place.duplicate();
     duplicate.ctx("publish nodes/a").ok();
-    // A writer dies at the instant that somebody else has published at, and the log is cut.
+    // A writer dies at the instant of another user's publication, and the log is truncated.
     place.write(HISTORY, duplicate.bytes(HISTORY));
     place.write(LOG, &log);
     place.ctx("head trust").ok();
@@ -94,7 +95,7 @@ fn an_event_of_another_user_is_not_cleared_away() {
     assert!(!place.ctx("verify").exits(1).stdout.contains("damaged"));
 }
 
-/// An event that failed and left nothing excuses nothing.
+/// An event that failed without a trace explains nothing.
 #[test]
 fn a_refused_event_is_no_interrupted_one() {
     let place = Place::unrecorded(&[("nodes/a", "# A\n")]);
@@ -105,7 +106,7 @@ fn a_refused_event_is_no_interrupted_one() {
     assert!(place.ctx("verify").exits(1).stdout.contains("torn-tail"));
 }
 
-/// What another tool would never have written is not excused as its.
+/// Bytes that another tool would never have written are not attributed to it.
 #[test]
 fn a_rule_of_which_the_publication_was_taken_out_is_unsettled() {
     let place = Place::with_maps();

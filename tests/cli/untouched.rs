@@ -1,11 +1,11 @@
-//! `frontmatter: untouched`: publishing leaves live files as they are, and every command takes an
-//! unchanged file for what it published.
+//! `frontmatter: untouched`: publishing leaves live files as they are, and every command recognizes
+//! an unchanged file as published.
 
 use insta::assert_snapshot;
 
 use crate::harness::Place;
 
-/// The site of a documentation generator, published as it is.
+/// Returns the site of a documentation generator, published as it is.
 fn site() -> Place {
     let place = Place::vault();
     place.edit(".context/config.yaml", "layout:", "frontmatter: untouched\nlayout:");
@@ -132,7 +132,7 @@ fn an_edited_file_is_changed_unless_it_newly_says_draft() {
     assert!(
         published.contains("changed  nodes/plain  v2") && !published.contains("nodes/docs  v2")
     );
-    // By name it is published all the same; the word stays in the file, and announces no more.
+    // Named explicitly, the draft is published; the field stays in the file, without effect.
     place.ctx("publish nodes/docs").ok();
     assert!(place.read("nodes/docs.md").contains("status: draft"));
     assert!(place.ctx("read nodes/docs").ok().stdout.contains("status: published\n"));
@@ -195,7 +195,7 @@ fn files_that_are_gone_are_restored_as_they_were() {
     for (path, text) in PAGES {
         place.remove(path);
         place.ctx(&format!("restore {path}")).ok();
-        // In the form that is hashed.
+        // The text is in the form that is hashed.
         let normal = text.trim_start_matches('\u{feff}').replace("\r\n", "\n");
         assert_eq!(place.read(path), normal);
     }
@@ -225,7 +225,7 @@ fn retiring_and_moving_leave_the_text_of_files() {
     );
     assert_eq!(place.ctx("publish --all").ok().lines()[0], "nothing to publish");
     place.ctx("publish nodes/plain").ok();
-    // A file that was renamed without ctx.
+    // A file was renamed without ctx.
     let (from, to) = (place.path("nodes/plain.md"), place.path("nodes/renamed.md"));
     std::fs::rename(from, to).unwrap();
     let hints = place.ctx("status").ok().stdout;
@@ -251,14 +251,14 @@ fn the_setting_can_be_changed_both_ways() {
     place.edit(".context/config.yaml", "layout:", "frontmatter: untouched\nlayout:");
     place.edit("nodes/a.md", "# A\n", "# A\n\nMore.\n");
     let edited = place.read("nodes/a.md");
-    // The setting that the event seals holds.
+    // The setting that the event seals is in force.
     place.ctx("publish --all").ok();
     assert_eq!(place.read("nodes/a.md"), edited);
     assert_eq!(states(&place), ["nodes/a published", "nodes/b published"]);
-    // What is left of fields in the file says nothing any more.
+    // Fields that remain in the file no longer have a meaning.
     place.edit("nodes/a.md", "More.", "Much more.");
     place.ctx("publish --changed").ok();
-    // The file of a managed version still says what it was edited from.
+    // The file of a managed version still records the version that it was edited from.
     place.write("nodes/a.md", managed);
     place.ctx("publish nodes/a").exits(1);
     place.ctx("restore nodes/a").ok();
@@ -448,7 +448,7 @@ fn a_draft_of_hugo_is_published_by_its_name_only() {
     assert!(expected.iter().all(|row| states(&place).contains(&(*row).to_owned())));
     place.ctx("verify").ok();
     place.ctx("publish nodes/new nodes/docs").ok();
-    // What was published as it is, is no draft of a next version.
+    // A file that was published as it is is not a draft of the next version.
     place.edit("nodes/new.md", "Text.", "More.");
     assert!(place.ctx("publish --changed").ok().stdout.contains("nodes/new"));
     place.edit("nodes/new.md", "More.", "Again.");
@@ -472,7 +472,7 @@ fn a_setting_that_is_not_published_yet_is_named() {
     note: `frontmatter: untouched` is not published yet, so publishing still writes fields into files; `ctx publish .context/config.yaml` publishes the setting
     ");
     assert!(place.ctx("mv nodes/a nodes/c").ok().stderr.contains("`frontmatter: untouched`"));
-    // With the setting in the event nothing is to be said.
+    // If the event contains the setting, there is nothing to report.
     place.edit("nodes/b.md", "# B\n", "# B\n\nMore.\n");
     assert_eq!(place.ctx("publish --changed").ok().stderr, "");
     place.edit(".context/config.yaml", "frontmatter: untouched\n", "");

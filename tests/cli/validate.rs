@@ -1,4 +1,4 @@
-//! `ctx validate` looks at links: where they lead, and to which section.
+//! `ctx validate` and links: their targets, and the sections that they name.
 
 use insta::assert_snapshot;
 
@@ -106,7 +106,7 @@ fn hidden_text_is_a_warning_unless_the_configuration_excepts_the_document() {
       hint: fill it in, or write it as code
     2 documents checked: 0 errors, 3 warnings
     ");
-    // It is published as it is.
+    // The document is published as it is.
     place.ctx("publish --all").ok();
     assert!(place.ctx("show nodes/a 1 --json").ok().stdout.contains("001"));
     assert!(place.read("nodes/a.md").ends_with(text));
@@ -127,7 +127,8 @@ fn a_version_that_another_system_counted_is_kept() {
         text.contains("\nversion: 1\n") && text.contains("  original:\n    version: 7\n"),
         "{text}"
     );
-    // What was published elsewhere says all four, and is only counted again.
+    // A file that was published elsewhere has all four fields, and only its version is counted
+    // again.
     let published = place.read("nodes/a.md").replace("version: 1", "version: 9");
     place.write("nodes/b.md", published);
     place.ctx("publish --all").ok();
@@ -175,7 +176,7 @@ fn problems_that_repeat_are_one_line_unless_all_are_asked_for() {
 #[test]
 fn a_report_of_very_many_problems_stays_short() {
     let place = Place::vault();
-    // The backticks make every message another one, so that none repeats.
+    // The backticks make every message unique, so that none repeats.
     let name = |n: usize| (0..12).map(move |bit| if n >> bit & 1 == 1 { "`" } else { "x" });
     let link = |n: usize| format!("[x]({}y)\n", name(n).collect::<String>());
     for file in 0..3 {

@@ -1,4 +1,4 @@
-//! Until when texts are valid: what carries the date, and what judges it.
+//! `valid_until`: the fields that carry the date, and the commands that judge it.
 
 use insta::assert_snapshot;
 
@@ -41,7 +41,7 @@ fn answers_carry_the_end_of_validity_and_not_the_judgement() {
 fn status_validate_and_check_warn_of_what_has_expired() {
     let place = place();
     for _ in 0..2 {
-        // The second time the comparison may be known.
+        // The second run may have cached the comparison.
         let status = place.ctx("status").ok().stdout;
         assert!(
             status.contains("no longer valid")

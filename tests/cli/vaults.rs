@@ -1,4 +1,4 @@
-//! Names of vaults in URIs: the sealed configuration says what they are, and none is resolved yet.
+//! Names of vaults in URIs: the sealed configuration defines them, and none is resolved yet.
 
 use insta::assert_snapshot;
 

@@ -1,5 +1,5 @@
-//! `ctx verify`: what it says of whole, drifted and altered vaults. One alteration for each code
-//! of a finding is in [`super::tamper`].
+//! `ctx verify`: its reports on sound, drifted and altered vaults. [`super::tamper`] has one
+//! alteration for each code of a finding.
 
 use insta::assert_snapshot;
 
@@ -225,7 +225,7 @@ fn a_cut_log_is_unsettled() {
     -- stderr
     hint: `ctx help CODE` explains a finding
     ");
-    // Nobody builds on what nothing seals.
+    // No writer extends an unsealed version.
     place.edit("nodes/a.md", "Two.", "Three.");
     assert_snapshot!(place.ctx("publish --changed").whole(), @"
     exit: 4
@@ -318,7 +318,7 @@ fn a_part_of_a_vault_can_be_verified() {
     ");
     let json = place.ctx("verify nodes/a --json").exits(1).json("ctx.verify");
     assert_eq!((&json["whole"], &json["artifacts"]), (&false.into(), &1.into()));
-    // What was not looked at is not remembered.
+    // A head that was not verified is not trusted.
     place.ctx("head forget").ok();
     place.ctx("verify nodes/b").ok();
     assert_eq!(place.ctx("head --json").ok().json("ctx.head")["remembered"], Value::Null);
@@ -392,7 +392,7 @@ fn places_in_sarif_are_relative_to_the_repository() {
         let text = place.ctx(&format!("{line} --sarif --vault \"the docs\"")).exits(exit).stdout;
         let sarif: Value = serde_json::from_str(&text).unwrap();
         let run = &sarif["runs"][0];
-        // A base without an address: a host puts its own checkout there.
+        // The base has no address: a host puts its own checkout there.
         let base = &run["originalUriBaseIds"]["%SRCROOT%"];
         assert!(base["uri"].is_null() && base["description"]["text"].is_string());
         let rule = &run["tool"]["driver"]["rules"][0];
@@ -459,7 +459,7 @@ fn every_finding_is_explained() {
 #[test]
 fn a_folder_that_cannot_be_listed_is_reported() {
     let place = two();
-    // Deeper than any path the system takes.
+    // The path is deeper than the system allows.
     let name = "d".repeat(200);
     let line = format!("cd nodes; for n in $(seq 25); do mkdir {name}; cd -P {name} || exit; done");
     place.typed("").shell(&line).ok();
@@ -505,7 +505,7 @@ fn a_governance_file_that_looks_like_its_own_diff_is_refused() {
         let refused = place.ctx("publish --all").exits(1);
         assert!(refused.stderr.contains("error[looks-like-diff]"), "{}", refused.stderr);
     }
-    // A patch that does not apply to the version before is a text like any other.
+    // A patch that does not apply to the version before is an ordinary text.
     place.write("CONTEXT.md", "--- a\n+++ b\n@@ -1,1 +1,1 @@\n-x\n+b\n");
     place.ctx("publish --all").ok();
     place.ctx("verify").ok();
@@ -536,7 +536,7 @@ fn a_part_is_looked_at_whether_or_not_a_checkpoint_holds_it() {
     assert_eq!(part("packs/q.yml"), found(0, "nothing published", "policy-unsealed"));
     assert_eq!(part("nodes/draft"), found(0, "nothing published", ""));
     assert_eq!(part("nodes/a"), found(0, "intact, anchored", ""));
-    // An id that nothing but the log knows.
+    // Only the log contains this id.
     place.remove("nodes/b.md");
     std::fs::remove_dir_all(place.path("nodes/.versions/b")).unwrap();
     assert_eq!(part("nodes/b"), found(1, "damaged", "history-missing document-missing"));
@@ -597,7 +597,7 @@ fn a_file_that_may_not_be_read_is_not_called_altered() {
     set_mode(&file, 0o000);
     let run = place.ctx("verify --json");
     set_mode(&file, 0o644);
-    // Root reads everything.
+    // Root can read everything.
     if run.exit != 0 {
         assert_eq!(codes(&run.exits(1).json("ctx.verify")), ["file-unreadable"]);
     }
@@ -678,7 +678,7 @@ fn the_published_text_of_a_broken_governance_file_can_be_read() {
     assert_eq!(place.ctx("verify --json").ok().json("ctx.verify")["verdict"], "intact, anchored");
 }
 
-/// Another reader may take a foreign word for `published`; only a draft is free (VER-6).
+/// Another reader may treat a foreign status as `published`; only a draft is free (VER-6).
 #[test]
 fn a_live_file_with_a_foreign_status_is_compared_and_a_draft_is_not() {
     let place = Place::published(&[("nodes/a", "# A\n")]);

@@ -7,7 +7,7 @@ use regex::Regex;
 
 use crate::harness::{Place, repository};
 
-/// The lines of all blocks of a language.
+/// Returns the lines of all blocks of a language.
 fn lines_of<'t>(markdown: &'t str, wanted: &str) -> Vec<&'t str> {
     let (mut found, mut inside) = (Vec::new(), false);
     for line in markdown.lines() {
@@ -20,7 +20,7 @@ fn lines_of<'t>(markdown: &'t str, wanted: &str) -> Vec<&'t str> {
     found
 }
 
-/// A line without what is another one each time; blanks that only align a table are one.
+/// Returns a line without its variable parts, with runs of blanks as one.
 fn lasting(line: &str) -> String {
     let forms = [
         (r"[0-9a-f]{8}-(\d+)", "TRACE-$1"),

@@ -1,4 +1,5 @@
-//! A document that the chain does not vouch for is withheld and named, by every verb that serves.
+//! Documents that the chain does not vouch for are withheld and named by every verb that
+//! serves texts.
 
 use insta::assert_snapshot;
 
@@ -94,17 +95,17 @@ fn one_damaged_document_is_withheld_and_the_others_served() {
           its history is missing
     -- stderr
     ");
-    // A map counts what the index knows since the texts were whole (IDX-8).
+    // A map counts the documents that the index contains (IDX-8).
     assert!(place.ctx("context").ok().stdout.contains(": 5 documents"));
     let by_log = place.typed("context").without("HOME").run().exits(1);
     assert!(by_log.stdout.contains(": 3 documents"));
-    // The last line says that the access was not recorded.
+    // The last line reports that the access was not recorded.
     assert_eq!(by_log.stderr.lines().count(), 5);
-    // What no tampered document can belong to is served without a word.
+    // A selector that no tampered document can match is served without a message.
     place.ctx("resolve contextnest://sources/").ok();
 }
 
-/// A governed vault whose documents only stewards read.
+/// Returns a governed vault whose documents only stewards read.
 fn limited() -> Place {
     let place = Place::vault();
     place.edit(".context/config.yaml", "layout:", "reads: stewards\nlayout:");
@@ -120,7 +121,7 @@ fn limited() -> Place {
     place
 }
 
-/// Every answer to a reader exits with 1, and names the file and what is wrong with it.
+/// Asserts that every answer to a reader exits with 1, and names the file and its fault.
 #[track_caller]
 fn is_named_everywhere(place: &Place, id: &str, why: &str) {
     for line in [
@@ -169,7 +170,7 @@ fn rules_that_cannot_be_parsed_are_named_in_every_answer_that_they_empty() {
         let text = forger.last(id).1 + "a: [\n";
         forger.add(id, "bo@x.com", Becomes::Step, &text);
         forger.later();
-        // Nor is one that another program submitted approved.
+        // A text that another program submitted is not approved either.
         let refused = place.ctx(&format!("approve {id} --as kim@x.com"));
         assert_ne!(refused.exit, 0, "{}", refused.whole());
         forger.approve_rules(id, "kim@x.com");

@@ -1,4 +1,4 @@
-//! Logs of accesses and changes, and what is wrong with them (`spec/audit.md`, sections 5 and 10).
+//! Logs of accesses and changes, and their faults (`spec/audit.md`, sections 5 and 10).
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -23,7 +23,7 @@ use crate::vectors::load;
 struct Case {
     name: String,
     files: BTreeMap<String, String>,
-    /// How many lines are what their hashes say.
+    /// Number of lines that match their hashes.
     lines: u64,
     /// Code, file and line.
     faults: Vec<(String, String, u64)>,
@@ -35,7 +35,7 @@ struct Case {
     pruned: Vec<(String, u64, u64)>,
 }
 
-/// A folder with these files.
+/// Returns a folder with these files.
 fn folder(files: &BTreeMap<String, String>) -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     for (name, text) in files {
@@ -64,7 +64,7 @@ fn every_change_of_a_log_is_found() {
 
 const WRITER: &str = "0a1b2c3d4e5f60718293a4b5c6d7e8f9";
 
-/// A line of a writer with a text of this length, without its end.
+/// Returns a line of a writer with a text of this length, without its line end.
 fn line(seq: usize, prev: &str, cause: Option<String>, length: usize) -> (String, String) {
     let mut line = json!({
         "v": 1, "seq": seq, "prev": prev, "at": "2026-11-24T10:00:01.000Z", "writer": WRITER,
@@ -79,8 +79,8 @@ fn line(seq: usize, prev: &str, cause: Option<String>, length: usize) -> (String
     (serde_jcs::to_string(&line).unwrap(), hash)
 }
 
-/// A sound log of lines with texts of these lengths; every third one is a further line of the one
-/// before it.
+/// Returns a sound log of lines with texts of these lengths; every third one is a further line of
+/// the one before it.
 fn log(lengths: &[usize]) -> Vec<String> {
     let mut prev = format!("contextnest:audit:v1:{WRITER}");
     let mut lines = Vec::new();
@@ -92,8 +92,7 @@ fn log(lengths: &[usize]) -> Vec<String> {
     lines
 }
 
-/// A folder with one log, and what a verifier says of it: the number of lines, and whether there is
-/// damage.
+/// Returns a folder with one log, its number of verified lines, and true if the log is damaged.
 fn verified(text: &[u8]) -> (tempfile::TempDir, u64, bool) {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join(format!("{WRITER}.jsonl")), text).unwrap();
@@ -102,7 +101,7 @@ fn verified(text: &[u8]) -> (tempfile::TempDir, u64, bool) {
     (folder, lines, is_damaged)
 }
 
-/// Lengths of lines of which some are longer than what a thread reads at once.
+/// Draws lengths of lines; some are longer than the block that a thread reads.
 fn lengths() -> impl Strategy<Value = Vec<usize>> {
     let length = prop_oneof![6 => 0..200_usize, 1 => 30_000..40_000_usize, 1 => Just(300_000)];
     prop::collection::vec(length, 2..9)
@@ -119,7 +118,7 @@ proptest! {
         edit in 0..3,
     ) {
         let mut text = log(&lengths).concat().into_bytes();
-        // Without its end the last line is torn, which is no damage.
+        // Without its line end the last line is torn, which is not damage.
         let at = at.index(text.len() - 1);
         match edit {
             0 if text[at] != byte => text[at] = byte,
@@ -127,7 +126,7 @@ proptest! {
             _ => drop(text.remove(at)),
         }
         let (_folder, count, is_damaged) = verified(&text);
-        // NUL in the last line is what a power cut leaves (AUDIT-10); the line is not taken for sound.
+        // A power cut leaves NUL bytes in the last line (AUDIT-10); the line is not sound.
         let last = text[..text.len() - 1].iter().rposition(|byte| *byte == b'\n');
         let is_torn = text[last.map_or(0, |end| end + 1)..].contains(&0);
         prop_assert!(!is_torn || count < lengths.len() as u64);
@@ -196,7 +195,7 @@ proptest! {
         let wanted = wanted.index(lines.len()) + 1;
         let trace: TraceId = format!("0a1b2c3d-{wanted}").parse().unwrap();
         let expected = 1 + usize::from(wanted % 3 == 2 && wanted < lines.len());
-        // In its place, and in a log whose lines are in another order.
+        // The link is in the place of the log, and in a log whose lines are in another order.
         for _ in 0..2 {
             let (folder, ..) = verified(lines.concat().as_bytes());
             let found = Logs::open(folder.path()).unwrap().find(&trace).unwrap();
@@ -232,7 +231,7 @@ fn the_faults_of_a_hostile_log_are_counted_beyond_the_first_thousand() {
     assert_eq!((last.line, last.kind.as_str()), (1001, "audit-malformed"));
     let said = "this fault and those after it, 299000 in all, are not listed";
     assert_eq!(last.why, said);
-    // What quotes a line is cut.
+    // A message that quotes a line is shortened.
     let mut line: Value = serde_json::from_str(&log(&[0])[0]).unwrap();
     line["hash"] = "x".repeat(100_000).into();
     let (folder, ..) = verified((serde_jcs::to_string(&line).unwrap() + "\n").as_bytes());
@@ -246,9 +245,9 @@ struct Changes {
     files: BTreeMap<String, String>,
     /// The hashes of the checkpoints, from 1 on.
     checkpoints: Vec<String>,
-    /// From which checkpoint on they are strict; none, if none is.
+    /// The first strict checkpoint, if there is one.
     strict_from: Option<u64>,
-    /// From which checkpoint on changes are recorded.
+    /// The first checkpoint whose changes are recorded.
     recorded_from: Option<u64>,
     tails: Vec<LastLine>,
     /// The lines that checkpoints bind: checkpoint, time, writer, number, hash.
@@ -257,22 +256,23 @@ struct Changes {
     /// The checkpoints that must bind a line.
     #[serde(default)]
     must_bind: Vec<u64>,
-    /// What the maps bind of staging chains: checkpoint, chain, number and hash.
+    /// The lines of staging chains that the maps bind: checkpoint, chain, number and hash.
     #[serde(default)]
     chains: Vec<(u64, String, u64, String)>,
-    /// From which checkpoint on who may acknowledge a missing line; null: everybody.
+    /// The principals who may acknowledge a missing line, from a checkpoint on; `None` if every
+    /// principal may.
     #[serde(default)]
     acknowledgers: Vec<(u64, Option<Vec<String>>)>,
     /// The chain hashes of histories, by version.
     #[serde(default)]
     histories: BTreeMap<String, BTreeMap<String, String>>,
-    /// What each version of these is, as far as it is known.
+    /// The known kinds of versions of these histories.
     #[serde(default)]
     kinds: BTreeMap<String, BTreeMap<String, String>>,
     /// The ids that checkpoints set or removed.
     #[serde(default)]
     changed: BTreeMap<u64, Vec<String>>,
-    /// The clock.
+    /// The current time.
     now: Option<String>,
     /// The days for which accesses are kept.
     retention: Option<u64>,

@@ -1,4 +1,4 @@
-//! Which version each line of a text comes from (`spec/evidence.md`).
+//! Blame: the version that each line of a text comes from (`spec/evidence.md`).
 
 use contextnest::model::number::Version;
 use contextnest::prove::evidence::attribution::{Attribution, Span};

@@ -20,13 +20,13 @@ struct Case {
     name: String,
     #[serde(default)]
     changes: BTreeMap<String, Option<String>>,
-    /// The bytes of the container in place of the files.
+    /// The bytes of the container, in place of the files.
     container: Option<Vec<Part>>,
     expect_head: Option<String>,
     #[serde(default)]
     refused: bool,
     proved: Option<usize>,
-    /// Kind, name, verdict, and whether a proof is missing.
+    /// Kind, name, verdict, and true if a proof is missing.
     others: Option<Vec<(String, String, String, bool)>>,
 }
 
@@ -50,7 +50,7 @@ impl Part {
     }
 }
 
-/// A container of these files, made in another way than by the library.
+/// Returns a container of these files, made independently of the library.
 fn packed(files: &BTreeMap<&str, &str>) -> Vec<u8> {
     let mut out = Vec::new();
     for (name, text) in files {

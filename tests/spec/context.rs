@@ -21,9 +21,9 @@ struct Case {
     selector: String,
     at: Option<CheckpointNumber>,
     budget: Option<u64>,
-    /// `bytes/4` where it is not named.
+    /// Name of the tokenizer; `bytes/4` by default.
     tokenizer: Option<String>,
-    /// Whether the instructions go before the texts.
+    /// True if the instructions precede the texts.
     #[serde(default)]
     instructions: bool,
     block: String,

@@ -1,4 +1,4 @@
-//! Every stable code stands in the specification, with its class or exit code.
+//! The specification contains every stable code, with its class or exit code.
 
 use contextnest::prove::verify;
 use contextnest::report;
@@ -23,7 +23,8 @@ fn every_problem_is_specified() {
     }
 }
 
-/// The codes with a hyphen in the tables of the pages that define the conditions of problems.
+/// The codes are those with a hyphen in the tables of the pages that define the conditions
+/// of problems.
 #[test]
 fn every_condition_of_a_problem_has_a_known_code() {
     let known: Vec<&str> = codes::problems().map(|problem| problem.code).collect();
@@ -37,7 +38,7 @@ fn every_condition_of_a_problem_has_a_known_code() {
     for line in pages.iter().flat_map(|page| page.lines()) {
         let code = line.strip_prefix("| `").and_then(|rest| rest.split_once("` |"));
         if let Some((code, _)) = code.filter(|(code, _)| code.contains('-')) {
-            assert!(known.contains(&code), "`{code}` has no meaning");
+            assert!(known.contains(&code), "`{code}` is not a known code");
             found += 1;
         }
     }

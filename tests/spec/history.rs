@@ -1,4 +1,4 @@
-//! Histories: hashes, diffs, and the text of every version had back (`spec/history.md`).
+//! Histories: hashes, diffs, and the rebuilt text of every version (`spec/history.md`).
 
 use contextnest::files::vault::files::Files;
 use contextnest::model::digest::Digest;
@@ -80,7 +80,7 @@ struct Entries {
 fn a_field_of_an_entry_has_its_form_and_is_not_null() {
     let cases: Vec<Entries> = load("history/entries.json");
     for case in cases {
-        // The scan of our own spelling and the reader of all YAML say the same.
+        // The fast reader of our own spelling and the reader of all YAML agree.
         for text in [case.text.clone(), format!("keyframe_interval: 10\n{}", case.text)] {
             let history = History::parse(text.as_bytes()).unwrap();
             let faults =
@@ -146,7 +146,7 @@ const LINES: [&str; 26] = [
     "no newline",
 ];
 
-/// One edit: take lines away at a place, put others there.
+/// Draws edits: the position, the number of removed lines, and the added ones.
 fn edits() -> impl Strategy<Value = Vec<(usize, usize, Vec<&'static str>)>> {
     let line = prop::sample::select(LINES.to_vec());
     let edit = (0..60_usize, 0..4_usize, prop::collection::vec(line, 0..5));
@@ -210,7 +210,7 @@ proptest! {
 struct Torn {
     name: String,
     text: String,
-    /// The last version that the log seals; 0 without one.
+    /// The last version that the log seals; 0 if there is none.
     sealed: Version,
     #[serde(default)]
     refused: bool,

@@ -1,4 +1,4 @@
-//! A vault that another implementation wrote gives, hash by hash, what is expected of it.
+//! A vault that another implementation wrote has the expected values, hash by hash.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -77,7 +77,7 @@ fn every_version_is_reconstructed_and_every_hash_recomputed() {
             );
             assert_eq!(chain.to_string(), version.chain_hash, "{id}");
             previous = Some(chain);
-            // Recomputes the content hash, from the stored diff or keyframe.
+            // Recomputes the content hash from the stored diff or keyframe.
             let wrong = replay.step(entry);
             assert!(wrong.is_empty(), "{id} {}: {wrong:?}", version.version);
             let text = reconstruct(vault.files(), &id, &history, version.version).unwrap();

@@ -22,7 +22,7 @@ const GROUPS: &[(&str, &[&str])] = &[
     ("front", &["http", "mcp", "cli"]),
 ];
 
-/// How many files of a module are in a circle of imports. A number may only fall.
+/// Maximum number of files of a module that import each other in a circle. A number may only fall.
 const IN_CIRCLES: &[(&str, usize)] = &[
     ("files/vault", 14),
     ("front/cli", 2),
@@ -52,13 +52,13 @@ fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// A path in the code without tests and comments, as `["crate", "values", "model"]`.
+/// Returns the paths in the code without tests and comments, as `["crate", "values", "model"]`.
 fn paths(text: &str) -> Vec<Vec<String>> {
     let code = text.split("#[cfg(test)]").next().unwrap_or_default();
     let lines = code.lines().filter(|line| !line.trim_start().starts_with("//"));
     let code: String = lines.flat_map(|line| [line, " "]).collect();
     let mut found = Vec::new();
-    // What a `use` imports, and what is named by its whole path.
+    // Both the imports of a `use` and names with their whole path.
     for rest in code.split(" use ").skip(1).chain(code.strip_prefix("use ")) {
         let imported = rest.split(';').next().unwrap_or_default();
         expand(&imported.replace(' ', ""), &[], &mut found);
@@ -71,7 +71,7 @@ fn paths(text: &str) -> Vec<Vec<String>> {
     found
 }
 
-/// The paths of `a::{b, c::{d, e}}`.
+/// Collects the paths of `a::{b, c::{d, e}}`.
 fn expand(tree: &str, above: &[String], found: &mut Vec<Vec<String>>) {
     let (names, inner) = match tree.split_once('{') {
         Some((names, inner)) => (names, Some(inner.strip_suffix('}').unwrap_or(inner))),
@@ -94,8 +94,8 @@ fn expand(tree: &str, above: &[String], found: &mut Vec<Vec<String>>) {
     }
 }
 
-/// The files of `src/`, each as `["values", "model", "id"]`, with their texts; a `mod.rs` is named as
-/// its folder. Without files of nothing but tests.
+/// Returns the files of `src/` with their texts, each as `["values", "model", "id"]`; a `mod.rs` is
+/// named as its folder. Files with nothing but tests are omitted.
 fn modules() -> BTreeMap<Vec<String>, String> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
     let mut files = Vec::new();
@@ -119,12 +119,12 @@ fn a_module_imports_from_lower_modules_only() {
         |path: &[String]| order.iter().position(|at| path.starts_with(&at.map(String::from)));
     let mut higher = BTreeSet::new();
     for (file, text) in modules() {
-        // The list of the groups, the list of the modules of each, and what runs the program.
+        // The list of the groups, the list of the modules of each, and `main.rs`.
         if file.len() < 2 {
             assert!(["lib", "main"].contains(&&*file[0]) || GROUPS.iter().any(|g| g.0 == file[0]));
             continue;
         }
-        let own = rank(&file).unwrap_or_else(|| panic!("{file:?} has no place in the order"));
+        let own = rank(&file).unwrap_or_else(|| panic!("{file:?} is missing in the order"));
         for path in paths(&text).iter().filter(|path| path[0] == "crate") {
             if rank(&path[1..]).is_some_and(|other| other > own) {
                 higher.insert((file.join("/"), path[1..].join("::")));
@@ -142,7 +142,7 @@ fn the_library_shows_the_groups_and_modules_in_their_order() {
     let known: Vec<&str> =
         GROUPS.iter().rev().flat_map(|(group, modules)| [&[*group], *modules].concat()).collect();
     let words = shown.lines().flat_map(|line| {
-        // Names, and behind three spaces what they are.
+        // Names come first, and their descriptions after three spaces.
         let names = line.trim_start_matches("//! ");
         let (first, rest) = names.split_at(names.len().min(11));
         let rest = rest.split("   ").next().unwrap_or_default();
@@ -156,7 +156,7 @@ fn files_of_a_module_import_each_other_in_no_new_circle() {
     let all = modules();
     let mut found = BTreeMap::new();
     for module in all.keys().filter(|file| file.len() == 2) {
-        // A file with a folder of its own lists what is in it, and is named by that.
+        // A file with a folder of its own lists its modules, and has its name.
         let is_above =
             |file: &[String]| all.keys().any(|f| f.len() > file.len() && f.starts_with(file));
         let inside =
@@ -187,7 +187,7 @@ fn files_of_a_module_import_each_other_in_no_new_circle() {
             };
             left.insert(file, paths(&all[file]).into_iter().filter_map(target).collect());
         }
-        // What imports nothing of the others, and what nothing of the others imports, is in no circle.
+        // A file that imports none of the others, or that none of them imports, is in no circle.
         loop {
             let named: BTreeSet<&[String]> = left.values().flatten().copied().collect();
             let before = left.len();

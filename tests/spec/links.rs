@@ -1,4 +1,4 @@
-//! `spec/vectors/links`: what is a link, and where a name leads.
+//! `spec/vectors/links`: links, and the documents that they name.
 
 use contextnest::files::vault::config::Config;
 use contextnest::model::id::DocumentId;
@@ -17,7 +17,7 @@ struct Case {
     text: String,
     config: Option<String>,
     links: Vec<Expected>,
-    /// Lines of what reads as a link and names nothing.
+    /// Lines of links that name nothing.
     #[serde(default)]
     broken: Vec<usize>,
 }
@@ -28,7 +28,7 @@ struct Expected {
     line: usize,
     kind: String,
     document: Option<String>,
-    /// Documents that are meant where those before them do not exist.
+    /// Alternatives, in order, if the documents before them do not exist.
     #[serde(default)]
     or: Vec<String>,
     name: Option<String>,
@@ -43,7 +43,7 @@ struct Name {
     link: String,
     from: String,
     ids: Vec<String>,
-    /// The ids that the name is an alias of.
+    /// The ids that have the name as an alias.
     #[serde(default)]
     aliased: Vec<String>,
     means: Option<String>,

@@ -1,5 +1,5 @@
-//! What the layout of Obsidian adds to a text, and what of it is not served (`spec/document.md`,
-//! section 7).
+//! The layout of Obsidian: its additions to a text, and the parts that are not served
+//! (`spec/document.md`, section 7).
 
 use contextnest::model::tag::Tag;
 use contextnest::text::document::Document;

@@ -1,4 +1,4 @@
-//! `spec/vectors/pack/cases.json`: every pack file is the set, or has the problems, that it says.
+//! `spec/vectors/pack/cases.json`: every pack file has the expected selector or problems.
 
 use std::collections::HashSet;
 

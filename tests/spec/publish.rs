@@ -1,4 +1,4 @@
-//! What is published is what is had back: HIST-26, over the whole write path.
+//! Published texts can be rebuilt: HIST-26, over the whole write path.
 
 use contextnest::files::vault::Vault;
 use contextnest::model::id::DocumentId;
@@ -35,7 +35,7 @@ fn edit() -> impl Strategy<Value = String> {
     prop::collection::vec(line, 0..12).prop_map(|lines| lines.concat())
 }
 
-/// The first lines of a file that other programs own.
+/// Draws the first lines of a file that other programs own.
 fn head() -> impl Strategy<Value = &'static str> {
     prop::sample::select(vec![
         "",
@@ -73,7 +73,7 @@ proptest! {
         let id: DocumentId = "nodes/a".parse().unwrap();
         let vault = Vault::open(dir.path()).unwrap();
         for (n, (head, body)) in texts.iter().enumerate() {
-            // Without a frontmatter the first line of the body must not open one.
+            // Without a frontmatter, the first line of the body must not open one.
             let text = if head.is_empty() { format!("# {n}\n{body}") } else { format!("{head}{n}\n{body}") };
             std::fs::write(&path, &text).unwrap();
             let publish = |n: usize| {
@@ -113,7 +113,7 @@ proptest! {
                 let end = last[4..].find("\n---\n").unwrap() + 9;
                 last[..end].to_owned()
             });
-            // Without a frontmatter the first body must not open one.
+            // Without a frontmatter, the first body must not open one.
             let text = if head.is_empty() { format!("# T\n{body}") } else { format!("{head}{body}") };
             std::fs::write(&path, &text).unwrap();
             let now = FIRST + i64::try_from(n).unwrap();

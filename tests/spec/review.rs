@@ -1,4 +1,4 @@
-//! Reviews: what a version is to them, the edit of each step, and what is wrong with histories
+//! Reviews: the kind of each version, the edit of each step, and the faults of histories
 //! (`spec/review.md`).
 
 use std::collections::BTreeSet;
@@ -47,7 +47,7 @@ struct Step {
     reason: Option<String>,
     #[serde(default)]
     retires: bool,
-    /// None where the frontmatter cannot be edited.
+    /// The edited text; `None` if the frontmatter cannot be edited.
     result: Option<String>,
 }
 
@@ -91,7 +91,7 @@ struct Provenance {
     reviews: Vec<Review>,
 }
 
-/// Who submitted and who approved a version.
+/// The submitters and approvers of a version.
 #[derive(Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Review {
@@ -165,7 +165,7 @@ fn entry(version: u64, by: &str, at: Timestamp, state: EntryState, stored: TextS
     }
 }
 
-/// The entry of a version as a case tells it.
+/// Returns the entry of a version of a case.
 fn entry_of(version: u64, made: &Made) -> Entry {
     let at = time(&made.at);
     let state = match made.becomes.as_str() {
@@ -180,7 +180,7 @@ fn entry_of(version: u64, made: &Made) -> Entry {
     entry(version, &made.by, at, state, stored)
 }
 
-/// The review of the first version of the target of a move.
+/// Returns the review of the first version of the target of a move.
 fn of_move(
     id: &DocumentId,
     first: &Entry,

@@ -1,5 +1,5 @@
-//! The rules of the specification: each is defined once, they are numbered in their order, and what
-//! cites one cites a rule that exists.
+//! The rules of the specification: each is defined once, they are numbered in order, and each
+//! citation names an existing rule.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -26,7 +26,7 @@ fn texts(folder: &Path, endings: &[&str], found: &mut Vec<(PathBuf, String)>) {
     }
 }
 
-/// The rule with which a text begins: `HIST-7`.
+/// Returns the rule at the start of a text, such as `HIST-7`.
 fn rule_at(text: &str) -> Option<(&'static str, usize)> {
     let area = AREAS
         .into_iter()

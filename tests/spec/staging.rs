@@ -1,4 +1,4 @@
-//! Staged results: what is recorded of a content, and what a chain says (`spec/staging.md`).
+//! Staged results: the record of a content, and the state of a chain (`spec/staging.md`).
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -24,7 +24,7 @@ struct Cases {
 struct StuckScopes {
     name: String,
     text: String,
-    /// Kind and folded name of each scope; what is required; its reviewers and its editors.
+    /// Kind and folded name of each scope; its required approvals, reviewers and editors.
     stuck: Vec<(String, String, u32, usize, usize)>,
 }
 
@@ -55,7 +55,7 @@ struct Refused {
     problems: Vec<(String, Option<usize>, Option<usize>)>,
 }
 
-/// The folded name of a scope, without the `/` of a folder.
+/// Returns the folded name of a scope, without the `/` of a folder.
 fn folded(scope: &Scope) -> String {
     let name = scope.name().unwrap_or_default();
     contextnest::model::id::fold(name.strip_suffix('/').unwrap_or(&name))

@@ -1,4 +1,4 @@
-//! `spec/vectors/uri/cases.json`: every URI has the canonical form or the error that it says.
+//! `spec/vectors/uri/cases.json`: every URI has the expected canonical form or error.
 
 use std::collections::HashSet;
 
@@ -7,7 +7,7 @@ use contextnest::files::vault::federation::Authorities;
 use contextnest::text::uri::{Uri, UriError};
 use serde_json::Value;
 
-/// The names that the vault of a case knows: its configuration is under `vault`.
+/// Returns the names that the vault of a case knows: its configuration is under `vault`.
 pub(crate) fn authorities(case: &Value) -> Authorities {
     let config = case.get("vault").map_or_else(String::new, Value::to_string);
     Config::parse(&config).unwrap().authorities

@@ -1,4 +1,4 @@
-//! Reads the vectors, and holds that none is forgotten.
+//! Reads the vectors, and checks that a test reads each file.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -6,15 +6,15 @@ use std::path::Path;
 
 use serde::de::DeserializeOwned;
 
-/// Reads one file of `spec/vectors`. Types that deny unknown fields keep a case from being
-/// checked only in part.
+/// Reads one file of `spec/vectors`. Types that deny unknown fields prevent that a case is checked
+/// only in part.
 pub(crate) fn load<T: DeserializeOwned>(path: &str) -> T {
     let file = root().join("spec/vectors").join(path);
     let text = fs::read_to_string(&file).unwrap_or_else(|e| panic!("{}: {e}", file.display()));
     serde_json::from_str(&text).unwrap_or_else(|e| panic!("{}: {e}", file.display()))
 }
 
-/// A text of a vector where the library wants a field's name.
+/// Returns a text of a vector with a static lifetime, for the names of fields.
 pub(crate) fn fixed(text: &str) -> &'static str {
     text.to_owned().leak()
 }

@@ -47,13 +47,13 @@ pub(crate) enum File {
 #[serde(deny_unknown_fields)]
 struct Finding {
     code: String,
-    /// The id of the artifact, else the path.
+    /// The id of the artifact, or else the path.
     of: String,
     version: Option<Version>,
     checkpoint: Option<CheckpointNumber>,
 }
 
-/// Writes a vault of `vectors/verify`, with some of its files changed.
+/// Writes a vault of `vectors/verify`, with changes to some of its files.
 pub(crate) fn vault_in(root: &Path, base: &str, changes: &BTreeMap<String, Option<File>>) -> Vault {
     let Vaults { bases, .. } = load("verify/cases.json");
     write_all(root, &bases[base], changes);
@@ -87,7 +87,7 @@ fn verify_gives_the_verdict_and_the_findings_of_each_vault() {
         write_all(folder.path(), &bases[&case.base], &case.changes);
         let vault = Vault::open(folder.path()).unwrap();
         let report = verify(&vault, &Request::whole(now.parse().unwrap())).unwrap();
-        // What the annex adds is compared elsewhere.
+        // Another test compares the findings of the annex.
         let portable =
             report.findings.iter().filter(|found| found.code.as_str() != "derived-differs");
         let found = portable.map(|finding| Finding {

@@ -1,10 +1,9 @@
-//! Everything that a person reads uses the terms of `spec/glossary.md`, and none of the words that
-//! were retired in their favour.
+//! Every text for people uses the terms of `spec/glossary.md`, and none of the retired words.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Words and phrases that are retired, in lower case, each with what to write instead.
+/// Retired words and phrases, in lower case, each with its replacement.
 const RETIRED: &[(&str, &str)] = &[
     ("remembered head", "trusted head"),
     ("is remembered", "is trusted, is recorded"),
@@ -54,7 +53,7 @@ fn files(folder: &Path, ending: &str, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// The strings of a source file and the doc comments that become help, without tests.
+/// Returns the strings of a source file, and the doc comments that become help, without tests.
 fn user_facing(source: &str, is_command: bool) -> Vec<(usize, String)> {
     let code = source.split("#[cfg(test)]").next().unwrap_or_default();
     let mut found = Vec::new();
@@ -97,7 +96,7 @@ fn no_text_for_people_uses_a_retired_word() {
     let mut hits = Vec::new();
     for (name, line, text) in &texts {
         let lower = text.to_lowercase();
-        // The code of an attack in the table that the experiments read.
+        // This code of an attack is in the table that the experiments read.
         let lower = lower.replace("leftover-planted", "");
         for (word, instead) in RETIRED.iter().filter(|(word, _)| lower.contains(word)) {
             hits.push(format!("{name}:{line}: `{word}`, write: {instead}"));

@@ -1,4 +1,4 @@
-//! YAML as it is read and spelled (`spec/yaml.md`). The spelling is seen through what writes it:
+//! YAML as it is read and spelled (`spec/yaml.md`). The spelling is tested through its writers:
 //! edits of frontmatter and entries of histories.
 
 use contextnest::model::digest::Digest;
@@ -27,7 +27,7 @@ struct Read {
     dialects: Vec<String>,
     text: String,
     value: Option<serde_json::Value>,
-    /// Line and column; absent where only the refusal is fixed, not its place.
+    /// Line and column; absent if only the refusal is fixed, not its place.
     error: Option<(usize, usize)>,
 }
 
