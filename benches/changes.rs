@@ -1,4 +1,4 @@
-//! The changes of a disk that a vault makes, recorded.
+//! Records the changes of a disk that a vault makes.
 
 // Each target that includes this file uses a part of it.
 #![allow(dead_code, unreachable_pub)]
@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use contextnest::files::vault::disk::{Change, Overseer, Verdict};
 
-/// A change that was made.
+/// A change of the disk.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Op {
     Folder(String),
@@ -39,12 +39,12 @@ impl Op {
         }
     }
 
-    /// Whether it makes a file durable.
+    /// Returns true if the change makes a file durable.
     pub fn syncs(&self, path: &str) -> bool {
         matches!(self, Self::SyncAll) || matches!(self, Self::Sync(synced) if synced == path)
     }
 
-    /// Whether it writes to a file.
+    /// Returns true if the change writes to a file.
     pub fn writes(&self, path: &str) -> bool {
         match self {
             Self::Write(written, ..) => written == path,
@@ -53,7 +53,7 @@ impl Op {
         }
     }
 
-    /// The path that it is about; none of a sync of everything.
+    /// Returns the path of the change; `None` for a sync of everything.
     pub fn path(&self) -> Option<&str> {
         match self {
             Self::Folder(path)
@@ -69,7 +69,7 @@ impl Op {
     }
 }
 
-/// A change, when it began, and which thread made it.
+/// A change, with its time and thread.
 #[derive(Clone, Debug)]
 pub struct Made {
     pub op: Op,
@@ -77,12 +77,12 @@ pub struct Made {
     pub thread: ThreadId,
 }
 
-/// Writes down every change.
+/// A disk observer that records every change.
 #[derive(Debug, Default)]
 pub struct Recorder(Mutex<Vec<Made>>);
 
 impl Recorder {
-    /// What was made so far.
+    /// Returns the changes so far.
     pub fn made(&self) -> Vec<Made> {
         self.0.lock().map(|mut made| std::mem::take(&mut *made)).unwrap_or_default()
     }
@@ -98,7 +98,7 @@ impl Overseer for Recorder {
     }
 }
 
-/// A disk on which every sync takes so much longer.
+/// A disk that delays every sync by this time.
 #[derive(Debug)]
 pub struct Slow(pub Duration);
 

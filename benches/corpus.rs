@@ -60,7 +60,7 @@ pub fn write(root: &Path, services: usize, seed: u64) -> io::Result<usize> {
     Ok(written)
 }
 
-/// What the documents of one kind have in common.
+/// The common parts of the documents of one kind.
 struct Template {
     /// The folder below `nodes/`.
     topic: &'static str,
@@ -72,7 +72,7 @@ struct Template {
     tags: &'static [&'static str],
     /// The templates whose documents this one links to: the first always, the second at times.
     related: [usize; 2],
-    /// Writes what stands between the heading and the section `Ownership`.
+    /// Writes the text between the heading and the section `Ownership`.
     body: fn(&mut Draw, &str) -> String,
 }
 
@@ -802,8 +802,8 @@ a month.
     )
 }
 
-/// Pseudo-random draws: splitmix64, seeded by three numbers; for a document (seed, template,
-/// service).
+/// Pseudo-random draws: splitmix64, seeded by three numbers; for a document (seed,
+/// template, service).
 pub struct Draw(u64);
 
 impl Draw {

@@ -1,4 +1,5 @@
-//! `cargo bench --bench daily`: what people wait for in a large vault, beside a peer in one run.
+//! `cargo bench --bench daily`: commands that people wait for in a large vault, compared with
+//! a peer.
 //!
 //! Every figure is the wall time of a whole process on a warm page cache, the median of several;
 //! command and peer take turns. The corpus is that of the ContextNest paper, §11.3. The result is
@@ -35,7 +36,7 @@ const SEED: u64 = 42;
 const DOCUMENT: &str = "nodes/deploy/payments-service";
 /// Publications of one document after the import.
 const EVENTS: usize = 20;
-/// A file younger than that is not recorded by `status` (IDX-11).
+/// `status` does not record files that are younger (IDX-11).
 const SETTLED: Duration = Duration::from_millis(2_100);
 
 fn main() -> Result<()> {
@@ -46,16 +47,16 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// A command beside its peer.
+/// A command and its peer.
 #[derive(Clone)]
 struct Figure {
     documents: usize,
     what: String,
     time: Duration,
     peer: &'static str,
-    /// None where the peer is not there.
+    /// Time of the peer; `None` if it is not installed.
     floor: Option<Duration>,
-    /// What the answer has in bytes, or the peak of memory.
+    /// Length of the answer in bytes, or the peak of memory.
     size: String,
 }
 
@@ -132,8 +133,8 @@ fn measure(options: &Options, size: usize) -> Result<Vec<Figure>> {
     Ok(figures)
 }
 
-/// Writes as many files as a first publication does, of about their lengths, and waits for the
-/// disk: a history and a keyframe for each live file, each pair in a folder.
+/// Writes the files of a first publication, with about their lengths, and waits for the disk: a
+/// history and a keyframe for each live file, each pair in a folder.
 fn copies(to: &Path, live: &[PathBuf]) -> Result<()> {
     for (n, path) in live.iter().enumerate() {
         let folder = to.join(format!("{}/{n}", n % 10));
@@ -146,7 +147,7 @@ fn copies(to: &Path, live: &[PathBuf]) -> Result<()> {
     settle(to)
 }
 
-/// The files that hold what was published: histories and keyframes.
+/// Returns the files with published content: histories and keyframes.
 fn recorded(root: &Path) -> Result<Vec<PathBuf>> {
     let is_recorded = |path: &Path| path.components().any(|part| part.as_os_str() == ".versions");
     let files = files_below(root)?.into_iter().map(|(path, _)| path);
@@ -164,7 +165,7 @@ fn publish_again(root: &Path, id: &str, round: usize) -> Result<()> {
     ctx(root, &["publish", id])
 }
 
-/// How long it takes to hash the maps of the head twice: as they are, and with one more version.
+/// Returns the time to hash the maps of the head twice: as they are, and with one more version.
 fn maps_hashed(root: &Path, n: usize) -> Result<Duration> {
     let log = Log::read(&Vault::open(root)?)?;
     let chronicle = log.sound()?;
@@ -180,13 +181,13 @@ fn maps_hashed(root: &Path, n: usize) -> Result<Duration> {
 fn git_in(root: &Path, args: &[&str]) -> Command {
     let mut command = Command::new("git");
     command.current_dir(root).args(["-c", "user.name=bench", "-c", "user.email=bench@example.com"]);
-    // One pack, uncompressed, instead of a file for each object: only the index is measured.
+    // One uncompressed pack, instead of a file for each object: only the index is measured.
     command.args(["-c", "core.bigFileThreshold=1", "-c", "core.compression=0", "-c", "gc.auto=0"]);
     command.args(args);
     command
 }
 
-/// Commits the vault, so that git has a warm index of the same tree; false where there is no git.
+/// Commits the vault, so that git has a warm index of the same tree; false if git is not installed.
 fn git(root: &Path) -> Result<bool> {
     for args in [&["init", "-q"][..], &["add", "."], &["commit", "-q", "-m", "all"]] {
         output(&mut git_in(root, args))?;

@@ -1,9 +1,9 @@
 //! `cargo bench --bench hostile`: how long `ctx` takes to answer over vaults that an attacker made.
 //!
-//! Each shape is a vault of less than 16 MB that makes one algorithm as slow as it can be. Each
-//! command runs as a process of its own. The result is a Markdown table on stdout, as in
-//! `docs/benchmarks.md`. The bench fails if a command of a shape of full size takes longer than
-//! ten seconds; the bound of a row says what the command is to reach on two idle cores.
+//! Each shape is a vault of less than 16 MB that makes one algorithm as slow as possible. Each
+//! command runs as its own process. The result is a Markdown table on stdout, as in
+//! `docs/benchmarks.md`. The bench fails if a command of a shape of full size takes longer than ten
+//! seconds; the bound of a row is the goal of the command on two idle cores.
 //!
 //! ```text
 //! cargo bench --bench hostile -- [--only NAME] [--dir DIR] [--quick]
@@ -30,12 +30,12 @@ use std::time::{Duration, Instant};
 use process::{Options, Result, command, ctx, head, row};
 use shapes::{Asked, SHAPES, Shape};
 
-/// The longest time of a command over a shape of full size. A debug build is not measured: it shows that
-/// commands end.
+/// The longest time of a command over a shape of full size. A debug build is not measured: it shows
+/// that commands end.
 const LIMIT: Duration = Duration::from_secs(if cfg!(debug_assertions) { 60 } else { 10 });
 /// A command that takes longer is killed, so that one bad command does not hide the others.
 const PATIENCE: Duration = Duration::from_secs(90);
-/// By how much `--quick` divides the counts of a shape.
+/// `--quick` divides the counts of a shape by this number.
 const QUICK: usize = 40;
 
 fn main() -> Result<()> {
@@ -47,7 +47,7 @@ fn main() -> Result<()> {
         }
     }
     let options = Options::read(rest.into_iter(), &[])?;
-    // `Options` gives a quick run a size, and a full run none here.
+    // `Options` sets a size for a quick run, and none for a full run.
     let scale = if options.sizes.is_empty() { 1 } else { QUICK };
     let is_wanted = |name: &str| only.as_deref().is_none_or(|only| only == name);
     let measured: Result<Vec<Figure>> = options.in_folder(|options| {
@@ -69,7 +69,7 @@ fn main() -> Result<()> {
     }
 }
 
-/// What one command took.
+/// The measured time of one command.
 struct Figure {
     shape: &'static str,
     command: String,
@@ -96,7 +96,7 @@ fn measure(shape: &Shape, root: &Path, scale: usize) -> Result<Vec<Figure>> {
     Ok(figures)
 }
 
-/// How long a command takes, whatever it answers: a refusal is an answer, a crash is none.
+/// Returns the time of a command, whatever it answers: a refusal is an answer, a crash is not.
 fn time_of(root: &Path, args: &[String]) -> Result<Duration> {
     let mut asked = command(root, args);
     let began = Instant::now();
@@ -117,7 +117,7 @@ fn time_of(root: &Path, args: &[String]) -> Result<Duration> {
     }
 }
 
-/// A command as the table shows it: long arguments are cut.
+/// Returns a command as the table shows it, with long arguments shortened.
 fn shown(args: &[String]) -> String {
     let cut = |arg: &String| match arg.char_indices().nth(24) {
         Some((at, _)) => format!("{}…", &arg[..at]),

@@ -1,5 +1,5 @@
 //! `cargo bench --bench large`: commands that read a whole large vault, with their peak of memory,
-//! and commands without an index, each beside a peer of the same run.
+//! and commands without an index, each compared with a peer of the same run.
 //!
 //! Every figure is the wall time of a whole process on a warm page cache, the median of several;
 //! command and peer take turns. The result is Markdown on stdout, as in `docs/benchmarks.md`.
@@ -28,7 +28,7 @@ use process::{
 
 const SEED: u64 = 42;
 const DOCUMENT: &str = "nodes/deploy/payments-service";
-/// A file younger than that is not recorded by `status` (IDX-11).
+/// `status` does not record files that are younger (IDX-11).
 const SETTLED: Duration = Duration::from_millis(2_100);
 /// A tag of three documents in ten.
 const TAG: &str = "#engineering";
@@ -105,7 +105,7 @@ fn measure(options: &Options, size: usize, table: &mut String) -> Result<()> {
     Ok(())
 }
 
-/// The medians of two commands that take turns.
+/// Returns the medians of two commands that take turns.
 fn in_turns(
     n: usize,
     ours: impl Fn() -> Command,

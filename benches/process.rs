@@ -1,4 +1,4 @@
-//! What the benches share: processes of `ctx`, and Markdown tables.
+//! Helpers of the benches: processes of `ctx`, and Markdown tables.
 
 // Each target that includes this file uses a part of it.
 #![allow(dead_code, unreachable_pub)]
@@ -13,14 +13,14 @@ use std::time::{Duration, Instant};
 
 pub type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
-/// The binary that is measured: that of this package, or the one that the experiments build.
+/// Path of the measured binary: that of this package, or the one that the experiments build.
 pub const CTX: &str =
     match (option_env!("CARGO_BIN_EXE_ctx"), option_env!("CARGO_BIN_EXE_experiments-ctx")) {
         (Some(path), _) | (None, Some(path)) => path,
         (None, None) => panic!("no binary to measure"),
     };
 
-/// A command in a vault, as the principal of the benches.
+/// Returns a command in a vault, as the principal of the benches.
 pub fn command(root: &Path, args: &[impl AsRef<str>]) -> Command {
     let mut command = Command::new(CTX);
     command.current_dir(root).args(args.iter().map(AsRef::as_ref)).stdin(Stdio::null());
@@ -28,18 +28,18 @@ pub fn command(root: &Path, args: &[impl AsRef<str>]) -> Command {
     command
 }
 
-/// What a command keeps outside of a vault is next to it, and goes with it.
+/// Puts the state and caches of a command next to the vault, so that they are removed with it.
 fn beside(command: &mut Command, root: &Path) {
     command.env("CTX_PRINCIPAL", "bench@example.com").env("XDG_CACHE_HOME", cache_of(root));
     command.env("XDG_STATE_HOME", root.with_extension("state"));
 }
 
-/// The directory of caches for a vault that a bench made: beside it.
+/// Returns the directory of caches for a vault that a bench made: next to it.
 pub fn cache_of(root: &Path) -> PathBuf {
     root.with_extension("cache")
 }
 
-/// The peak of resident memory in kibibytes, where GNU time is there to tell.
+/// Returns the peak of resident memory in kibibytes; `None` if GNU time is not installed.
 pub fn peak_memory(root: &Path, args: &[&str]) -> Option<u64> {
     let mut timed = Command::new("/usr/bin/time");
     timed.args(["-f", "%M", CTX]).args(args).current_dir(root).stdin(Stdio::null());
@@ -47,15 +47,15 @@ pub fn peak_memory(root: &Path, args: &[&str]) -> Option<u64> {
     String::from_utf8(timed.output().ok()?.stderr).ok()?.lines().last()?.trim().parse().ok()
 }
 
-/// What a bench is to measure, and where.
+/// The sizes and the place of a measurement.
 pub struct Options {
     pub sizes: Vec<usize>,
-    /// Where the vaults are made: it decides which disk is measured.
+    /// Folder of the vaults, which decides the disk that is measured.
     pub dir: PathBuf,
     pub repetitions: usize,
-    /// Events of which the median is taken.
+    /// Number of events for a median.
     pub events: usize,
-    /// Questions of which percentiles are taken.
+    /// Number of questions for percentiles.
     pub samples: usize,
 }
 
@@ -64,7 +64,7 @@ impl Options {
         let dir = Path::new(env!("CARGO_TARGET_TMPDIR")).with_file_name("bench-vaults");
         let sizes = sizes.to_vec();
         let mut options = Self { sizes, dir, repetitions: 15, events: 3, samples: 200 };
-        // `cargo bench` says `--bench`; without it this runs as a test, which is to be short.
+        // `cargo bench` passes `--bench`; without it this runs as a test, which must be short.
         let (mut is_bench, mut quick) = (false, false);
         let mut args = args.peekable();
         while let Some(arg) = args.next() {
@@ -78,7 +78,7 @@ impl Options {
                         sizes.split(',').map(str::parse).collect::<std::result::Result<_, _>>()?;
                 }
                 "--samples" => options.samples = value()?.parse()?,
-                // A folder of our own in it: it is removed at the end.
+                // A folder of its own inside, which is removed at the end.
                 "--dir" => options.dir = Path::new(&value()?).join("bench-vaults"),
                 other => return Err(format!("unknown argument `{other}`").into()),
             }
@@ -94,7 +94,7 @@ impl Options {
         if let Some(above) = self.dir.parent() {
             fs::create_dir_all(above)?;
         }
-        // What is there already is not ours to remove.
+        // An existing folder must not be removed.
         fs::create_dir(&self.dir).map_err(|why| format!("{}: {why}", self.dir.display()))?;
         let done = work(self);
         fs::remove_dir_all(&self.dir)?;
@@ -102,8 +102,7 @@ impl Options {
     }
 }
 
-/// Runs a command and gives its standard output; anything but success is an error with what it
-/// said.
+/// Runs a command and returns its standard output; fails with its messages if it does not succeed.
 pub fn output(command: &mut Command) -> Result<String> {
     let output = command.output()?;
     if output.status.success() {
@@ -116,7 +115,7 @@ pub fn output(command: &mut Command) -> Result<String> {
     Err(format!("{program} {}: {}\n{said}", args.join(" "), output.status).into())
 }
 
-/// Runs `ctx` in a vault; anything but success ends the bench with what it said.
+/// Runs `ctx` in a vault; the bench ends with its messages if it does not succeed.
 pub fn ctx(root: &Path, args: &[&str]) -> Result<()> {
     output(&mut command(root, args)).map(drop)
 }
@@ -127,7 +126,8 @@ pub fn settle(root: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Every file of a vault with its length; local state and hidden files of no vault aside.
+/// Returns every file of a vault with its length, without local state and hidden files that are not
+/// of the vault.
 pub fn files_below(root: &Path) -> io::Result<Vec<(PathBuf, u64)>> {
     let mut found = Vec::new();
     let mut folders = vec![root.to_owned()];
@@ -147,8 +147,8 @@ pub fn files_below(root: &Path) -> io::Result<Vec<(PathBuf, u64)>> {
     Ok(found)
 }
 
-/// The named peer of `verify`: `sha256sum` over the same files on all cores. None where the tool
-/// is not there.
+/// Returns the time of the peer of `verify`, `sha256sum` over the same files on all cores; `None`
+/// if it is not installed.
 pub fn sha256sum(dir: &Path, n: usize, files: &[&Path]) -> Result<Option<Duration>> {
     let cores = std::thread::available_parallelism()?.get();
     let list = dir.join("files");
@@ -174,36 +174,36 @@ pub fn median(times: Vec<Duration>) -> Duration {
     percentile(times, 50)
 }
 
-/// Of several times the one that so many of a hundred do not exceed.
+/// Returns the time that `percent` percent of the times do not exceed.
 pub fn percentile(mut times: Vec<Duration>, percent: usize) -> Duration {
     times.sort_unstable();
     times.get(times.len() * percent / 100).copied().unwrap_or_default()
 }
 
-/// How long something takes.
+/// Returns the time of `work`.
 pub fn timed(work: impl FnOnce() -> Result<()>) -> Result<Duration> {
     let began = Instant::now();
     work()?;
     Ok(began.elapsed())
 }
 
-/// How long something takes, of several times the one in the middle.
+/// Returns the median time of `n` runs.
 pub fn median_of(n: usize, mut work: impl FnMut() -> Result<()>) -> Result<Duration> {
     let times: Result<Vec<Duration>> = (0..n).map(|_| timed(&mut work)).collect();
     Ok(median(times?))
 }
 
-/// Writes a duration in milliseconds.
+/// Formats a duration in milliseconds.
 pub fn ms(time: Duration) -> String {
     format!("{:.1} ms", time.as_secs_f64() * 1e3)
 }
 
-/// Writes a duration in microseconds.
+/// Formats a duration in microseconds.
 pub fn us(time: Duration) -> String {
     format!("{:.0} µs", time.as_secs_f64() * 1e6)
 }
 
-/// Adds the head of a table, whose titles `|` parts, with figures flush right.
+/// Adds the head of a table; `|` separates the titles. Figures are aligned right.
 pub fn head(table: &mut String, titles: &str) {
     let titles: Vec<String> = titles.split('|').map(|title| title.trim().to_owned()).collect();
     row(table, &titles);

@@ -1,16 +1,16 @@
-//! `cargo bench --bench recording`: what it costs to record an access, beside the same command of the
-//! same binary with the log switched off, and beside a bare sync.
+//! `cargo bench --bench recording`: the cost of recording an access, compared with the same command
+//! of the same binary without a log, and with a bare sync.
 //!
 //! Each figure is the wall time of a process that resolves the ten documents of one service among
-//! all, with their texts. The variants take turns, so that other work on the machine meets all of
-//! them. Nothing that a user can set switches the log off: this bench runs the command line in a
-//! process of its own (`--as-ctx`). The result is Markdown on stdout, as in `docs/benchmarks.md`.
+//! all, with their texts. The variants take turns, so that other work on the machine affects all of
+//! them. No setting turns the log off, so this bench runs the command line in its own process
+//! (`--as-ctx`). The result is Markdown on stdout, as in `docs/benchmarks.md`.
 //!
 //! ```text
 //! cargo bench --bench recording -- [--sizes 1000,10000] [--dir DIR] [--quick]
 //! ```
 //!
-//! Independent of other work are counts of instructions:
+//! Counts of instructions are independent of other work:
 //!
 //! ```text
 //! valgrind --tool=callgrind target/release/deps/recording-* --as-ctx on resolve '#payments-service'
@@ -40,10 +40,10 @@ const SEED: u64 = 42;
 /// A tag that the ten documents of one service have.
 const SELECTOR: &str = "#payments-service";
 const RESOLVE: [&str; 3] = ["resolve", SELECTOR, "--bodies"];
-/// The word before the words of a command, with `on` or `off` after it.
+/// The argument before the words of a command, followed by `on` or `off`.
 const AS_CTX: &str = "--as-ctx";
 
-/// How an access is recorded: the log, and the lines of the configuration.
+/// Variants of recording: the name, the log, and the lines of the configuration.
 const VARIANTS: [(&str, &str, &str); 4] = [
     ("log switched off", "off", "audit: {durability: async}\n"),
     ("`async`", "on", "audit: {durability: async}\n"),
@@ -98,7 +98,7 @@ fn measure(options: &Options, size: usize, out: &mut String) -> Result<()> {
     let before = std::fs::read_to_string(&config)?;
     let name = before.lines().find(|line| line.starts_with("name:")).unwrap_or_default();
     let (mut times, mut syncs) = (vec![Vec::new(); VARIANTS.len()], Vec::new());
-    // The index is made, and the configuration of each variant is looked at once.
+    // Makes the index, and reads the configuration of each variant once.
     ctx(&root, &RESOLVE)?;
     settle(&root)?;
     eprintln!("{documents} documents: {}", RESOLVE.join(" "));
@@ -130,7 +130,7 @@ fn measure(options: &Options, size: usize, out: &mut String) -> Result<()> {
     Ok(())
 }
 
-/// The process that is measured.
+/// Returns the measured process.
 fn command(root: &Path, log: &str) -> Result<Command> {
     let mut command = Command::new(std::env::current_exe()?);
     command.current_dir(root).arg(AS_CTX).arg(log).args(RESOLVE).stdin(Stdio::null());
@@ -139,7 +139,7 @@ fn command(root: &Path, log: &str) -> Result<Command> {
     Ok(command)
 }
 
-/// Appends a line to a file beside the vault, and waits for the disk.
+/// Appends a line to a file next to the vault, and waits for the disk.
 fn bare_sync(root: &Path) -> Result<Duration> {
     let path = root.with_extension("synced");
     let mut file = OpenOptions::new().append(true).create(true).open(path)?;

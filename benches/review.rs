@@ -1,12 +1,13 @@
-//! `cargo bench --bench review`: what it costs to list what awaits a decision, and what a governed
-//! vault costs those who only read.
+//! `cargo bench --bench review`: the cost of listing pending submissions, and the cost of
+//! governance for readers.
 //!
-//! Of so many documents up to 500 have a submission; as many submissions were approved before, and a
-//! hundred documents were retired. `review --all` is compared with `resolve` of the documents that
-//! await a decision: the goal is three times its time. The two take turns, so that other work on the
-//! machine meets both. A read is compared with the same one before the vault was governed, by
-//! instructions (of `valgrind`, where that is installed): the goal is that governance which a read
-//! does not use costs nothing. The result is Markdown on stdout; progress goes to stderr.
+//! Up to 500 of the documents have a submission; the same number of submissions was approved
+//! before, and a hundred documents were retired. `review --all` is compared with `resolve` of the
+//! documents that await a decision: the goal is three times its time. The two take turns, so that
+//! other work on the machine affects both. A read is compared with the same one before the vault
+//! was governed, by instructions (of `valgrind`, if it is installed): the goal is that a read
+//! does not pay for governance that it does not use. The result is Markdown on stdout; progress
+//! goes to stderr.
 //!
 //! ```text
 //! cargo bench --bench review -- [--sizes 1000,10000,100000] [--dir DIR] [--quick]
@@ -24,9 +25,9 @@ use std::process::Command;
 
 use process::{CTX, Options, Result, command, head, median, ms, output, row, timed};
 
-/// So many documents have a submission at most.
+/// Maximum number of documents with a submission.
 const PENDING: usize = 500;
-/// So many are retired at most.
+/// Maximum number of retired documents.
 const RETIRED: usize = 100;
 const STEWARDS: &str = "version: 1\nvault:\n  - {principal: bench@example.com, role: editor}\n  \
     - {principal: bo@example.com, role: reviewer}\n  - {principal: kim@example.com, role: reviewer}\n";
@@ -63,7 +64,7 @@ fn measure(options: &Options, size: usize, queue: &mut String, reads: &mut Strin
     by("bench", &root, &["publish", "--all"])?;
     by("bench", &root, &["index"])?;
     let chosen = ["resolve", "#chosen", "--json"];
-    // Documents that nobody submits or retires: their histories stay as they are.
+    // These documents are neither submitted nor retired, so their histories stay as they are.
     let plain = ["resolve", "#plain", "--json"];
     let read = ["read", "nodes/d0/doc-2"];
     let before = [instructions(&root, &plain), instructions(&root, &read)];
@@ -113,7 +114,7 @@ fn measure(options: &Options, size: usize, queue: &mut String, reads: &mut Strin
     Ok(())
 }
 
-/// Runs a command as some principal, and gives what it printed.
+/// Runs a command as a principal, and returns its output.
 fn by(who: &str, root: &Path, args: &[&str]) -> Result<String> {
     output(command(root, args).env("CTX_PRINCIPAL", format!("{who}@example.com")))
 }
@@ -122,8 +123,8 @@ fn path(n: usize) -> String {
     format!("nodes/d{}/doc-{n}", n / 1000)
 }
 
-/// The n-th document. Of so many in a row one has a tag for what is submitted, and another one a tag
-/// for what is only read.
+/// Returns the n-th document. In each row of `row` documents, one has a tag for submissions, and
+/// another one a tag for documents that are only read.
 fn text(n: usize, row: usize) -> String {
     let tags = match n % row {
         0 => "chosen, service",
@@ -134,7 +135,7 @@ fn text(n: usize, row: usize) -> String {
     format!("---\ntitle: Service {n}\ntags: [{tags}]\n---\n\n# Service {n}\n\n{}", line.repeat(12))
 }
 
-/// How many instructions a command takes, where valgrind is there to tell.
+/// Returns the number of instructions of a command; `None` if valgrind is not installed.
 fn instructions(root: &Path, args: &[&str]) -> Option<u64> {
     let plain = command(root, args);
     let mut counted = Command::new("valgrind");

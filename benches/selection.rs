@@ -1,9 +1,9 @@
-//! `cargo bench --bench selection`: what it costs to find and serve a few documents of many.
+//! `cargo bench --bench selection`: the cost of finding and serving a few documents of many.
 //!
 //! Every figure but one is the wall time of a whole `ctx` process on a warm page cache, the median
-//! of several, beside the floor of the same run: the start of a process that does nothing. The one
-//! is the evaluation of a selector alone, inside one process. The corpus is that of the ContextNest
-//! paper, §11.3. The result is Markdown on stdout, as in `docs/benchmarks.md`.
+//! of several, compared with the floor of the same run: the start of a process that does nothing.
+//! The exception is the evaluation of a selector alone, inside one process. The corpus is that of
+//! the ContextNest paper, §11.3. The result is Markdown on stdout, as in `docs/benchmarks.md`.
 //!
 //! ```text
 //! cargo bench --bench selection -- [--sizes 100,1000,10000,100000] [--dir DIR] [--quick]
@@ -38,9 +38,9 @@ const SELECTOR: &str = "#runbook #deploy #payments-service";
 const DOCUMENT: &str = "nodes/deploy/payments-service";
 /// Two words: one of a service, one of a tenth of all documents.
 const WORDS: [&str; 2] = ["payments", "rollback"];
-/// Publications of one document after the import: the past that is asked for.
+/// Publications of one document after the import: the past that is resolved.
 const EVENTS: usize = 20;
-/// From this size on the slow ways are not measured.
+/// From this size on, the slow commands are not measured.
 const LARGE: usize = 200_000;
 
 fn main() -> Result<()> {
@@ -51,7 +51,7 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// What one size costs.
+/// The figures of one size.
 struct Figures {
     documents: usize,
     import: Duration,
@@ -70,7 +70,7 @@ struct Figures {
     search_first: Duration,
     search: Duration,
     search_index: u64,
-    /// The past: half of all times, and all but a hundredth, are below.
+    /// Times of resolutions in the past: the median, and the 99th percentile.
     at: [Duration; 2],
     evaluate: Duration,
 }
@@ -84,7 +84,7 @@ fn measure(options: &Options, size: usize) -> Result<Figures> {
     let import = timed(|| ctx(&root, &["publish", "--all", "--no-sync"]))?;
     let (disk, log) =
         (disk_use(&root)?, root.join(".versions/checkpoints.jsonl").metadata()?.len());
-    // The import made an index where that is cheap; here its making is measured.
+    // The import makes an index if that is cheap; here its making is measured.
     let _ = fs::remove_dir_all(cache_of(&root));
     eprintln!("{documents} documents: first questions");
     let first = timed(|| ctx(&root, &["resolve", SELECTOR]))?;
@@ -128,7 +128,7 @@ fn measure(options: &Options, size: usize) -> Result<Figures> {
     })
 }
 
-/// A resolution that reads every document, once.
+/// Returns the time of one resolution that reads every document.
 fn without_cache(root: &Path, size: usize) -> Result<Option<Duration>> {
     if size >= LARGE {
         return Ok(None);
@@ -138,7 +138,7 @@ fn without_cache(root: &Path, size: usize) -> Result<Option<Duration>> {
     timed(|| output(&mut command).map(drop)).map(Some)
 }
 
-/// The time that the set algebra takes inside one process, posting lists read from the map.
+/// Returns the time of the set algebra inside one process, with posting lists read from the map.
 fn evaluate(root: &Path) -> Result<Duration> {
     let folder = outside::folder_of(&cache_of(root), &root.canonicalize()?, None);
     let vault = Vault::open(root)?.with_cache(Some(folder));
@@ -154,7 +154,7 @@ fn evaluate(root: &Path) -> Result<Duration> {
     Ok(median(times))
 }
 
-/// What a folder takes on the disk, in bytes.
+/// Returns the size of a folder on the disk, in bytes.
 fn disk_use(folder: &Path) -> Result<u64> {
     let mut bytes = 0;
     let mut folders: Vec<PathBuf> = vec![folder.to_owned()];

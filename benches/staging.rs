@@ -1,11 +1,12 @@
-//! `cargo bench --bench staging`: what it costs to stage a result, to list the staged results of a
-//! session, and to collect some of them, in a vault that has many.
+//! `cargo bench --bench staging`: the cost of staging a result, of listing the staged results of a
+//! session, and of collecting some of them, in a vault with many.
 //!
-//! Results have 4 KB, each other bytes; ten sources have a tenth of them each, a session has 100.
-//! The floor of a recording is the bare write and sync of its bytes: the content under another name,
-//! renamed, it and its folder synced, then the line at the end of a file, synced. Both take turns in
-//! this process. The floor of a collection is the bare removal of as many files of 4 KB. The commands
-//! are whole processes, and take turns with the same command in a vault in which nothing is staged. The result is Markdown on stdout; progress goes to stderr.
+//! Results have 4 KB of different bytes; each of ten sources has a tenth of them, and a session has
+//! 100. The floor of a recording is the bare write and sync of its bytes: the content under another
+//! name, renamed, it and its folder synced, then the line at the end of a file, synced. Both take
+//! turns in this process. The floor of a collection is the bare removal of the same number of files
+//! of 4 KB. The commands are whole processes, and take turns with the same command in a vault
+//! without staged results. The result is Markdown on stdout; progress goes to stderr.
 //!
 //! ```text
 //! cargo bench --bench staging -- [--sizes 1000,100000] [--dir DIR] [--quick]
@@ -36,17 +37,17 @@ use contextnest::record::staging::{Hydrated, stage};
 
 use process::{Options, Result, command, ctx, head, median, ms, output, row, settle, timed, us};
 
-/// How many sources there are.
+/// Number of sources.
 const SOURCES: usize = 10;
-/// How many entries a session has.
+/// Number of entries in a session.
 const SESSION: usize = 100;
-/// The bytes of a result, and about those of its line.
+/// Length of a result in bytes, and about that of its line.
 const RESULT: usize = 4096;
 const LINE: usize = 800;
-/// For how many days most entries are kept.
+/// Retention of most entries, in days.
 const KEPT: u64 = 3_000;
 const DAY: i64 = 24 * 60 * 60 * 1000;
-/// How many entries are collected at a time.
+/// Numbers of entries that are collected at a time.
 const COLLECTED: [usize; 3] = [10, 100, 1000];
 const PRINCIPAL: &str = "bench@example.com";
 
@@ -111,15 +112,16 @@ impl<'o> Bench<'o> {
         Ok(Vault::open(&self.root)?.with_state(Some(state)))
     }
 
-    /// After how many days each group of entries may be collected, and how many it has.
+    /// Returns the days after which each group of entries may be collected, and the number of
+    /// its entries.
     fn groups(&self) -> Vec<(u64, usize)> {
         let sizes = COLLECTED.into_iter().filter(|size| size * 4 <= self.size.max(40));
         let all = sizes.flat_map(|size| std::iter::repeat_n(size, self.options.events));
         all.enumerate().map(|(n, size)| (10 + n as u64, size)).collect()
     }
 
-    /// Stages the first entry of each source as `ctx` does, and writes the others as it would: to
-    /// stage them all would take longer than everything that is measured.
+    /// Stages the first entry of each source as `ctx` does, and writes the others in the same form:
+    /// staging all of them would take longer than all measurements.
     fn fill(&self) -> Result<()> {
         let vault = self.vault()?.without_sync();
         let mut days: Vec<u64> = Vec::new();
@@ -149,7 +151,7 @@ impl<'o> Bench<'o> {
         Ok(())
     }
 
-    /// Writes a content, and makes the line of its entry of the line before it.
+    /// Writes a content, and turns the line before it into the line of its entry.
     fn add(&self, line: &mut Value, n: usize, (at, days): (i64, u64)) -> Result<()> {
         let content = content(n);
         let raw = digest(&content);
@@ -181,7 +183,7 @@ impl<'o> Bench<'o> {
             let (n, at) = (self.size + turn, Timestamp::from_millis(self.now + turn as i64));
             let (hydrated, bytes) = (hydrated(n, KEPT), content(n));
             let place = (&vault, outside::random as fn() -> [u8; 16]);
-            // What was written before, by whichever, is not to be waited for here.
+            // Earlier writes must not be waited for here.
             settle(&self.root)?;
             let time = timed(|| Ok(stage(place, (hydrated, &bytes), at).map(drop)?))?;
             settle(&self.root)?;
@@ -211,7 +213,7 @@ impl<'o> Bench<'o> {
         Ok(())
     }
 
-    /// A whole process that records a result of a source.
+    /// Records a result of a source in its own process.
     fn record_one(&self, source: &str, n: usize) -> Result<()> {
         let id = format!("sources/{source}-0");
         let session = format!("r-{n}");
@@ -246,7 +248,7 @@ impl<'o> Bench<'o> {
                 command.env_remove("XDG_CACHE_HOME").env_remove("HOME");
                 bare.push(timed(|| output(&mut command).map(drop))?);
             }
-            // What was written a moment ago is looked at again.
+            // A file that was written a moment ago is read again.
             std::thread::sleep(Duration::from_millis(2_500));
             run(&self.root)?;
             for _ in 0..self.options.repetitions {
@@ -299,7 +301,7 @@ impl<'o> Bench<'o> {
     }
 }
 
-/// A vault with sources whose results are staged, and one whose results are not.
+/// Makes a vault with sources whose results are staged, and one whose results are not.
 fn shop(root: &Path, size: usize) -> Result<()> {
     ctx(root, &["init", ".", "--name", "Shop"])?;
     let config = root.join(".context/config.yaml");
@@ -316,7 +318,7 @@ fn shop(root: &Path, size: usize) -> Result<()> {
     ctx(root, &["publish", "--all"])
 }
 
-/// Lets this user's state say that a line is the last one of its chain.
+/// Records a line as the last one of its chain in this user's state.
 fn remember(state: &Path, line: &Value) -> Result<()> {
     let source = line["source"].as_str().and_then(|uri| uri.split(['/', '@']).nth(3));
     let heading = format!("source sources/{}\n", source.ok_or("no source")?);
@@ -334,7 +336,7 @@ fn remember(state: &Path, line: &Value) -> Result<()> {
     Ok(())
 }
 
-/// The folders of staging chains in the state of all vaults.
+/// Returns the folders of staging chains in the state of all vaults.
 fn folders_below(state: &Path) -> Result<Vec<PathBuf>> {
     let mut found = Vec::new();
     let mut folders = vec![state.to_owned()];
@@ -356,7 +358,7 @@ fn digest(bytes: &[u8]) -> String {
     format!("sha256:{hex}")
 }
 
-/// A JSON value in its canonical form.
+/// Returns a JSON value in its canonical form.
 fn content(n: usize) -> Vec<u8> {
     let mut text = format!("{{\"n\":{n},\"of\":\"");
     while text.len() < RESULT - 2 {

@@ -1,10 +1,10 @@
-//! `cargo bench --bench stewards`: what it costs to find who decides about each document.
+//! `cargo bench --bench stewards`: the cost of finding who decides about each document.
 //!
-//! A `stewards.yaml` has 1,000 assignments: 600 of documents, 300 of folders, 99 of tags, one of the
-//! vault. Every document is five folders deep and has three tags. `read` parses the file, `scopes`
-//! finds the scope of every document, `roles` the role of one principal for every document, and
-//! `explained` everything that was passed over. The same file in the opposite order has to give every
-//! document the same scope and stewards. The result is Markdown on stdout.
+//! A `stewards.yaml` has 1,000 assignments: 600 of documents, 300 of folders, 99 of tags, one of
+//! the vault. Every document is five folders deep and has three tags. `read` parses the file,
+//! `scopes` finds the scope of every document, `roles` the role of one principal for every
+//! document, and `explained` all scopes that were passed over. The same file in the opposite order
+//! must result in the same scope and stewards for every document. The result is Markdown on stdout.
 //!
 //! ```text
 //! cargo bench --bench stewards -- [--sizes 10000,100000] [--quick]
@@ -59,7 +59,7 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// The n-th document.
+/// Returns the n-th document.
 fn document(n: usize) -> (DocumentId, Vec<Tag>) {
     let id = format!("nodes/d{}/e{}/f{}/g{}/doc-{n}", n % 10, n % 30, n % 150, n % 450);
     let tags = [format!("t{}", n % 200), format!("T{}", n % 7), "common".to_owned()];
@@ -67,7 +67,7 @@ fn document(n: usize) -> (DocumentId, Vec<Tag>) {
     (id.parse().expect("the name is an id"), tags)
 }
 
-/// The file with its 1,000 assignments, in one order or the opposite one.
+/// Returns the file with its 1,000 assignments, in one order or the opposite one.
 fn file(is_reversed: bool) -> String {
     let steward = |n: usize| format!("[{{principal: p{n}@example.com, role: reviewer}}]\n");
     let documents = (0..600).map(|n| format!("  {}: {}", document(n * 7).0, steward(n)));
@@ -91,7 +91,7 @@ fn file(is_reversed: bool) -> String {
     format!("version: 1\nvault: {}{}", steward(0), parts.collect::<String>())
 }
 
-/// Which scope decides about a document, and who may do what there.
+/// Returns the scope that decides about a document, and its stewards.
 fn decided(stewards: &Stewards, (id, tags): &(DocumentId, Vec<Tag>)) -> Option<(String, String)> {
     let found = stewards.scope_of(id, tags)?;
     let holders = stewards.holders(found).into_iter();

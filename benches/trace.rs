@@ -1,9 +1,9 @@
-//! `cargo bench --bench trace`: what it costs to read access logs, beside `sha256sum` and `grep` over
-//! the same files.
+//! `cargo bench --bench trace`: the cost of reading access logs, compared with `sha256sum` and
+//! `grep` over the same files.
 //!
-//! One writer has so many lines, in files of 64 MiB as `ctx` writes them; a session has 100 lines.
-//! Commands and their peers take turns, so that other work on the machine meets both. The result is
-//! Markdown on stdout; progress goes to stderr.
+//! One writer has all lines, in files of 64 MiB as `ctx` writes them; a session has 100 lines.
+//! Commands and their peers take turns, so that other work on the machine affects both. The result
+//! is Markdown on stdout; progress goes to stderr.
 //!
 //! ```text
 //! cargo bench --bench trace -- [--sizes 10000,1000000] [--dir DIR] [--quick]
@@ -26,9 +26,9 @@ use sha2::{Digest as _, Sha256};
 use process::{Options, Result, ctx, head, median, ms, peak_memory, row, settle, timed};
 
 const WRITER: &str = "0a1b2c3d4e5f60718293a4b5c6d7e8f9";
-/// The length from which on a file gets no further line.
+/// A file of this length gets no further line.
 const FULL: usize = 64 << 20;
-/// How many lines a session has.
+/// Number of lines of a session.
 const SESSION: usize = 100;
 
 fn main() -> Result<()> {
@@ -57,7 +57,7 @@ fn measure(options: &Options, size: usize, out: &mut String) -> Result<()> {
     let files = write(&folder, size)?;
     settle(&folder)?;
     let bytes: u64 = files.iter().map(|file| Ok(file.metadata()?.len())).sum::<Result<u64>>()?;
-    let logs = folder.to_str().ok_or("a folder whose name is no text")?;
+    let logs = folder.to_str().ok_or("the name of the folder is not UTF-8")?;
     let session = format!("s-{}", size / SESSION / 2);
     let trace = format!("{}-{}", &WRITER[..8], size / 2);
     let needle = format!("\"session\":\"{session}\"");
@@ -103,7 +103,7 @@ fn run(peer: &[&str], files: &[PathBuf]) -> Result<()> {
     if status.success() { Ok(()) } else { Err(format!("{}: {status}", peer[0]).into()) }
 }
 
-/// Writes a sound log; gives its files.
+/// Writes a sound log; returns its files.
 fn write(folder: &Path, lines: usize) -> Result<Vec<PathBuf>> {
     fs::create_dir_all(folder)?;
     let mut files = vec![folder.join(format!("{WRITER}.jsonl"))];
@@ -125,7 +125,7 @@ fn write(folder: &Path, lines: usize) -> Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-/// A line of the log, and its hash.
+/// Returns a line of the log, and its hash.
 fn line(seq: usize, prev: &str) -> Result<(Vec<u8>, String)> {
     let digest = |text: &[u8]| {
         let hex: String = Sha256::digest(text).iter().map(|byte| format!("{byte:02x}")).collect();

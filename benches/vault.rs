@@ -1,9 +1,9 @@
-//! `cargo bench`: what the main verbs cost on the corpus of the ContextNest paper, §11.3.
+//! `cargo bench`: the cost of the main verbs on the corpus of the ContextNest paper, §11.3.
 //!
-//! Every figure is the wall time of a whole `ctx` process, or the median of several, beside the
-//! floor that the machine sets in the same run: one sync of a small append on the same disk, the
-//! start of a process, and `sha256sum` over the same files with as many processes as there are
-//! cores. The result is Markdown on stdout, as in `docs/benchmarks.md`; progress goes to stderr.
+//! Every figure is the wall time of a whole `ctx` process, or the median of several, compared with
+//! the floor of the machine in the same run: one sync of a small append on the same disk, the start
+//! of a process, and `sha256sum` over the same files with one process for each core. The result is
+//! Markdown on stdout, as in `docs/benchmarks.md`; progress goes to stderr.
 //!
 //! ```text
 //! cargo bench --bench vault -- [--sizes 100,1000,10000] [--dir DIR] [--quick]
@@ -29,7 +29,7 @@ use process::{
 
 const SEED: u64 = 42;
 const DOCUMENT: &str = "nodes/deploy/payments-service";
-/// The version that is stored in full again.
+/// Distance between the versions that are stored in full.
 const KEYFRAME_INTERVAL: usize = 10;
 
 fn main() -> Result<()> {
@@ -40,7 +40,7 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// What one size costs.
+/// The figures of one size.
 struct Figures {
     documents: usize,
     start: Duration,
@@ -62,15 +62,15 @@ fn measure(options: &Options, size: usize) -> Result<Figures> {
     let mut events = Vec::new();
     let mut peak_of_plan = None;
     for event in 0..options.events {
-        // Nothing is removed before the end: file systems are slow to make files where others
-        // have just gone.
+        // Vaults are removed only at the end: file systems are slow to make files where others have
+        // just been removed.
         root = options.dir.join(format!("{size}-{event}"));
         documents = make_vault(&root, size)?;
         eprintln!("{documents} documents: publish --all");
         peak_of_plan = peak_memory(&root, &["publish", "--all", "--dry-run"]);
         events.push(timed(|| ctx(&root, &["publish", "--all"]))?);
     }
-    // Write-back of the event must not run beside what is measured next.
+    // Write-back of the event must not overlap with the next measurement.
     settle(&root)?;
     eprintln!("{documents} documents: publish one");
     let growth = growth(&root, || republish(&root, 1))?;
@@ -111,7 +111,7 @@ fn measure(options: &Options, size: usize) -> Result<Figures> {
     })
 }
 
-/// Makes a vault of about `size` documents, none of them published, and waits for the disk.
+/// Makes a vault of about `size` unpublished documents, and waits for the disk.
 fn make_vault(root: &Path, size: usize) -> Result<usize> {
     let documents = corpus::write(root, size.div_ceil(corpus::TEMPLATES), SEED)?;
     ctx(root, &["init", ".", "--name", "Services"])?;
@@ -131,7 +131,7 @@ fn republish(root: &Path, round: usize) -> Result<()> {
     ctx(root, &["publish", DOCUMENT])
 }
 
-/// How long it takes to append as much as one event does to the log, and to sync it.
+/// Returns the time to append the bytes of one event to the log, and to sync it.
 fn sync_of_append(dir: &Path) -> Result<Duration> {
     let mut file = OpenOptions::new().create(true).append(true).open(dir.join("appended"))?;
     file.sync_all()?;
@@ -141,7 +141,7 @@ fn sync_of_append(dir: &Path) -> Result<Duration> {
     })
 }
 
-/// By how many bytes an event made the files of a vault grow.
+/// Growth of the files of a vault by an event, in bytes.
 #[derive(Default)]
 struct Growth {
     history: u64,

@@ -1,11 +1,11 @@
-//! `cargo bench --bench verify`: what `ctx verify` costs, beside the bare hashing of the same
-//! bytes.
+//! `cargo bench --bench verify`: the cost of `ctx verify`, compared with the bare hashing of the
+//! same bytes.
 //!
 //! The first table is about histories: every document has five versions, published in five events
-//! (one beyond 100,000 documents), and the peer is `sha256sum` over every file of the vault with as
-//! many processes as there are cores. The second is about the log: each document is an event of its
-//! own, and the peer hashes texts as long as those that the checkpoints' hashes cover, with as many
-//! threads. Both peers run beside what they are compared with. The result is Markdown on stdout;
+//! (one beyond 100,000 documents), and the peer is `sha256sum` over every file of the vault with
+//! one process for each core. The second is about the log: each document is an event of its own,
+//! and the peer hashes texts of the same lengths as the pre-images of the checkpoints, on the same
+//! number of threads. Both peers run in turns with the command. The result is Markdown on stdout;
 //! progress goes to stderr.
 //!
 //! ```text
@@ -33,17 +33,17 @@ use process::{Options, Result, ctx, files_below, head, median_of, ms, peak_memor
 
 const SEED: u64 = 42;
 const VERSIONS: usize = 5;
-/// Beyond this many documents, publishing each five times takes hours: they have one version, and
-/// are verified once.
+/// Publishing more documents five times each takes hours: they have one version, and are
+/// verified once.
 const MOST_DOCUMENTS: usize = 100_000;
-/// Beyond this many events, publishing them one by one takes hours.
+/// Publishing more events one by one takes hours.
 const MOST_EVENTS: usize = 10_000;
 
 fn main() -> Result<()> {
     let sizes = [100, 1_000, 10_000, 100_000];
     let mut options = Options::read(std::env::args().skip(1), &sizes)?;
     options.repetitions = options.repetitions.min(5);
-    // Told before the folder is removed, which takes long for a million documents.
+    // Printed before the folder is removed, which takes long for a million documents.
     options.in_folder(|options| -> Result<()> {
         let mut out = String::new();
         head(
@@ -63,7 +63,7 @@ fn main() -> Result<()> {
     })?
 }
 
-/// A vault in which every document has some versions.
+/// Measures a vault in which every document has some versions.
 fn batches(options: &Options, size: usize) -> Result<Vec<String>> {
     let root = options.dir.join(format!("batches-{size}"));
     let ids = make_vault(&root, size)?;
@@ -92,7 +92,7 @@ fn batches(options: &Options, size: usize) -> Result<Vec<String>> {
     .concat())
 }
 
-/// A vault in which each document was published by itself.
+/// Measures a vault in which each document was published by itself.
 fn one_by_one(options: &Options, size: usize) -> Result<Vec<String>> {
     let root = options.dir.join(format!("one-by-one-{size}"));
     let ids = make_vault(&root, size)?;
@@ -115,7 +115,7 @@ fn one_by_one(options: &Options, size: usize) -> Result<Vec<String>> {
     .concat())
 }
 
-/// Makes a vault of about `size` documents, none of them published; gives their ids.
+/// Makes a vault of about `size` unpublished documents; returns their ids.
 fn make_vault(root: &Path, size: usize) -> Result<Vec<String>> {
     let services = size.div_ceil(corpus::TEMPLATES);
     corpus::write(root, services, SEED)?;
@@ -127,7 +127,7 @@ fn verify(repetitions: usize, root: &Path) -> Result<Duration> {
     median_of(repetitions, || ctx(root, &["verify"]))
 }
 
-/// How long the maps of each checkpoint are as they are hashed, followed from the log.
+/// Returns the lengths of the pre-images of all checkpoints, computed from the log.
 fn preimages(root: &Path) -> Result<Vec<usize>> {
     const HASH: usize = "\"sha256:\"".len() + 64;
     let mut versions: HashMap<String, usize> = HashMap::new();
@@ -137,7 +137,7 @@ fn preimages(root: &Path) -> Result<Vec<usize>> {
     for line in log.lines() {
         let line: serde_json::Value = serde_json::from_str(line)?;
         for (id, mark) in line["set"].as_object().ok_or("a line without `set`")? {
-            // In each map: quotes, a colon, a comma, and the value.
+            // Each entry of a map has quotes, a colon, a comma, and the value.
             let number = mark[0].to_string().len();
             let before = versions.insert(id.clone(), number);
             length += before.map_or(2 * (id.len() + 4) + HASH + number, |before| number - before);
@@ -151,7 +151,7 @@ fn log_of(root: &Path) -> PathBuf {
     root.join(".versions").join("checkpoints.jsonl")
 }
 
-/// Hashes texts of these lengths with as many threads as there are cores.
+/// Hashes texts of these lengths with one thread for each core.
 fn hash(lengths: &[usize]) -> Result<()> {
     let text = vec![b'x'; lengths.iter().copied().max().unwrap_or(0)];
     let threads = std::thread::available_parallelism()?.get();
@@ -169,7 +169,7 @@ fn hash(lengths: &[usize]) -> Result<()> {
     Ok(())
 }
 
-/// Time, that of a peer, and their ratio.
+/// Returns a time, that of a peer, and their ratio.
 fn against(time: Duration, peer: Option<Duration>) -> Vec<String> {
     let cells =
         peer.map(|peer| (ms(peer), format!("{:.2}", time.as_secs_f64() / peer.as_secs_f64())));

@@ -1,9 +1,9 @@
-//! The changes of a disk that were recorded of a publication, made again by nothing but their
-//! system calls: what the publication could cost at least.
+//! The lower bound of a publication: its recorded changes of the disk, repeated by nothing but
+//! their system calls.
 //!
-//! The changes between two waits for the disk are made by as many threads as made them; the syncs
-//! of one wait are made side by side. What is trusted outside of the vault is written beside the
-//! syncs of live files, as a publication does.
+//! Changes between two waits for the disk are made by the same number of threads as recorded; the
+//! syncs of one wait run in parallel. Trusted heads outside of the vault are written in parallel
+//! with the syncs of live files, as in a publication.
 
 use std::collections::{HashMap, HashSet};
 use std::fs::{self, File, OpenOptions};
@@ -17,30 +17,29 @@ use rustix::fs::{CWD, RenameFlags};
 
 use crate::changes::{Made, Op};
 
-/// Changes between which nothing has to be waited for.
+/// Changes without a wait between them.
 #[derive(Default)]
 struct Phase {
     /// Folders in which several threads work.
     folders: Vec<Op>,
-    /// What each thread makes.
+    /// Changes of each thread.
     threads: Vec<Vec<Op>>,
-    /// What is synced after that.
+    /// Syncs after the changes.
     syncs: Vec<Op>,
-    /// What is made beside the syncs.
+    /// Changes in parallel with the syncs.
     beside: Vec<Op>,
 }
 
-/// A recorded publication, to be made again in another place.
+/// A recorded publication that can be repeated in another place.
 pub(crate) struct Floor {
     phases: Vec<Phase>,
     root: PathBuf,
-    /// How much longer a sync takes.
+    /// Additional time of each sync.
     delay: Duration,
 }
 
 impl Floor {
-    /// Lays out what was made in a vault, and in a home whose paths are absolute, for copies of
-    /// both.
+    /// Prepares the changes of a vault, and of a home whose paths are absolute, for copies of both.
     pub(crate) fn new(
         made: Vec<Made>,
         [root, home]: [&Path; 2],
@@ -74,14 +73,14 @@ impl Floor {
         Self { phases, root: root.to_owned(), delay }
     }
 
-    /// How many syncs there are.
+    /// Returns the number of syncs.
     pub(crate) fn syncs(&self) -> usize {
         let is_sync = |op: &&Op| matches!(op, Op::Sync(_) | Op::SyncAll);
         let count = |phase: &Phase| phase.syncs.len() + phase.beside.iter().filter(is_sync).count();
         self.phases.iter().map(count).sum()
     }
 
-    /// Makes all of it; says how much of the time went by waiting for the disk.
+    /// Makes all changes; returns the time that was spent waiting for the disk.
     pub(crate) fn make(&self) -> io::Result<Duration> {
         let mut waited = Duration::ZERO;
         for phase in &self.phases {
@@ -106,7 +105,7 @@ impl Floor {
         ops.iter().try_for_each(|op| self.one(op, &mut open))
     }
 
-    /// Makes one change; `open` is the file that was made last.
+    /// Makes one change; `open` is the file that was written last.
     fn one<'o>(&self, op: &'o Op, open: &mut Option<(&'o str, File)>) -> io::Result<()> {
         match op {
             Op::Folder(path) => match fs::create_dir(path) {
@@ -117,7 +116,7 @@ impl Floor {
             Op::Create(path) => *open = Some((path, File::create_new(path)?)),
             Op::Write(path, _, bytes) => match open {
                 Some((made, file)) if made == path => file.write_all(bytes)?,
-                // What is outside of the vault is not made by its disk.
+                // The disk of the vault does not make files outside of it.
                 _ => OpenOptions::new().append(true).create(true).open(path)?.write_all(bytes)?,
             },
             Op::Truncate(path, length) => {
@@ -127,7 +126,7 @@ impl Floor {
             Op::Exchange(from, to) => {
                 rustix::fs::renameat_with(CWD, from, CWD, to, RenameFlags::EXCHANGE)?;
             }
-            // What a dead writer may have left is taken away whether or not it is there.
+            // Files of an interrupted writer are removed, whether or not they exist.
             Op::Remove(path) => match fs::remove_file(path) {
                 Err(why) if why.kind() != io::ErrorKind::NotFound => return Err(why),
                 _ => {}
@@ -147,7 +146,7 @@ impl Floor {
 }
 
 impl Phase {
-    /// Gives each thread what it made. A folder comes first if another thread works in it.
+    /// Assigns to each thread its changes. Folders in which another thread works come first.
     fn of_threads(&mut self, made: Vec<(ThreadId, Op)>) {
         let mut at_work: HashMap<PathBuf, HashSet<ThreadId>> = HashMap::new();
         for (thread, op) in &made {
@@ -180,7 +179,7 @@ impl Phase {
     }
 }
 
-/// The same change in another place.
+/// Returns the same change in another place.
 fn placed(op: Op, place: &impl Fn(&str) -> PathBuf) -> Op {
     let at = |path: String| place(&path).to_string_lossy().into_owned();
     match op {

@@ -1,10 +1,10 @@
-//! `cargo bench --bench durability`: what it costs to publish durably, beside the bare cost of that
-//! on the same disk, and what it costs that one writes at a time.
+//! `cargo bench --bench durability`: the cost of a durable publication compared with its bare cost
+//! on the same disk, and the cost of a single writer at a time.
 //!
-//! The floor of a publication is its own changes of the disk, recorded in a vault that is the same
-//! and made again by nothing but their system calls (`floor`). Publications run in this process, on
-//! the library, and take turns with their floor; those of several writers are processes of `ctx`.
-//! The result is Markdown on stdout, as in `docs/benchmarks.md`.
+//! The floor of a publication is its own changes of the disk, recorded in an equal vault and
+//! repeated by nothing but their system calls (`floor`). Publications run in this process, on the
+//! library, and take turns with their floor; those of several writers are processes of `ctx`. The
+//! result is Markdown on stdout, as in `docs/benchmarks.md`.
 //!
 //! ```text
 //! cargo bench --bench durability -- [--sizes 1000] [--dir DIR] [--quick]
@@ -43,12 +43,13 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// How many documents a large event publishes; in a smoke test, more than are synced one by one.
+/// Returns the number of documents of a large event; in a smoke test, more than are synced one
+/// by one.
 pub(crate) fn documents(options: &Options) -> usize {
     if options.events == 1 { 17 } else { options.sizes[0] }
 }
 
-/// Writes a duration in milliseconds, with two decimals.
+/// Formats a duration in milliseconds, with two decimals.
 pub(crate) fn fine(time: Duration) -> String {
     format!("{:.2} ms", time.as_secs_f64() * 1e3)
 }

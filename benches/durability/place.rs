@@ -1,4 +1,4 @@
-//! A vault that a case publishes to, by the library, with what follows an event of `ctx`.
+//! A vault that a case publishes to with the library, and the after-commit steps of `ctx`.
 
 use std::fs::{self, OpenOptions};
 use std::io::Write as _;
@@ -17,10 +17,10 @@ use crate::corpus;
 use crate::process::{Result, cache_of, command, output};
 
 const SEED: u64 = 42;
-/// 2026-01-01.
+/// Time of the first event: 2026-01-01.
 const BEGIN: i64 = 1_767_225_600_000;
 
-/// What follows an event that is no part of it.
+/// The after-commit steps of an event.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Beside {
     /// The index, and the derived files of a vault of at most 2,000 documents.
@@ -33,7 +33,6 @@ pub(crate) enum Beside {
 pub(crate) struct Place {
     pub(crate) root: PathBuf,
     pub(crate) home: PathBuf,
-    /// Its documents.
     pub(crate) ids: Vec<String>,
     beside: Beside,
 }
@@ -44,7 +43,7 @@ impl Place {
         Self { root, home, ids: Vec::new(), beside: Beside::All }
     }
 
-    /// Makes a vault with so many documents of the corpus, none of them published.
+    /// Makes a vault with this number of unpublished documents of the corpus.
     pub(crate) fn new(dir: &Path, name: &str, documents: usize, beside: Beside) -> Result<Self> {
         let mut place = Self { beside, ..Self::at(dir, name) };
         let corpus = corpus::documents(documents.div_ceil(corpus::TEMPLATES), SEED);
@@ -65,13 +64,13 @@ impl Place {
         Ok(place)
     }
 
-    /// Runs `ctx` with a memory and an index of its own.
+    /// Runs `ctx` with its own state and cache directories.
     pub(crate) fn ctx(&self, args: &[&str]) -> Result<()> {
         let mut command = command(&self.root, args);
         output(command.env("XDG_STATE_HOME", &self.home)).map(drop)
     }
 
-    /// The folder in which the head is trusted.
+    /// Returns the folder with the trusted heads.
     fn memory(&self) -> PathBuf {
         self.home.join("contextnest/bench")
     }
@@ -86,8 +85,8 @@ impl Place {
         Ok(())
     }
 
-    /// Publishes the first documents as one event; gives its beginning and its end. The opening of
-    /// the vault is between them.
+    /// Publishes the first documents as one event; returns its beginning and end. Both include the
+    /// time to open the vault.
     pub(crate) fn publish(
         &self,
         count: usize,

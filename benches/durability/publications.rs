@@ -1,4 +1,4 @@
-//! Publications beside their floor.
+//! Publications compared with their floor.
 
 use std::convert::identity;
 use std::fs;
@@ -16,42 +16,42 @@ use crate::place::{Beside, Place};
 use crate::process::{Options, Result, head, median, row, settle};
 use crate::{documents, fine};
 
-/// What one sync takes longer on the disk that is played.
+/// Additional time of a sync on the simulated disk.
 const DELAY: Duration = Duration::from_millis(5);
 const LOG: &str = ".versions/checkpoints.jsonl";
 
-/// What is published, and in which vault.
+/// The documents of an event, and the kind of vault.
 #[derive(Clone, Copy)]
 struct Case {
     what: &'static str,
-    /// Documents of the vault, and how many of them an event publishes.
+    /// Number of documents of the vault, and of those that an event publishes.
     documents: usize,
     published: usize,
-    /// Each round is the first event of a vault.
+    /// True if each round is the first event of a vault.
     is_new: bool,
     beside: Beside,
     delay: Duration,
     rounds: usize,
 }
 
-/// What a case cost.
+/// The measured times of a case.
 #[derive(Default)]
 struct Figures {
     durable: Vec<Duration>,
     floor: Vec<Duration>,
-    /// What of the floor went by waiting for the disk.
+    /// Part of the floor that was spent waiting for the disk.
     waited: Vec<Duration>,
     no_sync: Vec<Duration>,
     syncs: usize,
-    /// Of the publications that were recorded: how long they took to the first change, from there
-    /// to the commit, and from there to the end.
+    /// Of the recorded publications: the times until the first change, from there to the commit,
+    /// and from there to the end.
     parts: [Vec<Duration>; 3],
 }
 
 /// Measures every case and adds the tables.
 pub(crate) fn measure(options: &Options, out: &mut String) -> Result<()> {
     let many = documents(options);
-    // 100, 15 and 7; of a smoke test 2, 3 and 1.
+    // These are 100, 15 and 7; in a smoke test 2, 3 and 1.
     let (few, rounds, first) = (options.samples / 2, options.repetitions, 3 * options.events - 2);
     let zero = Duration::ZERO;
     let one = |what, documents, beside, delay| {
@@ -75,7 +75,7 @@ pub(crate) fn measure(options: &Options, out: &mut String) -> Result<()> {
         out,
         "published | documents | rounds | durable | its changes alone | ratio | syncs | their part of that | without sync",
     );
-    // A smoke test tries every other case: one of each sort.
+    // A smoke test runs every other case: one of each sort.
     let step = if options.events == 1 { 2 } else { 1 };
     for (n, case) in cases.iter().enumerate().step_by(step) {
         eprintln!("{} of {}", case.what, case.documents);
@@ -98,7 +98,7 @@ pub(crate) fn measure(options: &Options, out: &mut String) -> Result<()> {
             ],
         );
         if case.delay > zero {
-            // Only what is measured has the slow disk.
+            // Only the measured case has the slow disk.
             continue;
         }
         let times = figures.parts.map(|times| fine(median(times)));
@@ -115,8 +115,8 @@ impl Case {
         let mut figures = Figures::default();
         let mut places = None;
         for round in 1..=self.rounds {
-            // A vault in which changes are recorded, one in which they are only made, the one that
-            // is measured, and one without sync.
+            // A vault in which changes are recorded, one in which they are only made, the measured
+            // one, and one without sync.
             let [recorded, bare, durable, no_sync] = match places.take() {
                 Some(places) if !self.is_new => places,
                 _ => self.places(&dir.join(round.to_string()))?,
@@ -179,7 +179,7 @@ impl Case {
         if self.rounds > 3 { settle(dir) } else { Ok(()) }
     }
 
-    /// Four vaults that are the same.
+    /// Makes four equal vaults.
     fn places(&self, dir: &Path) -> Result<[Place; 4]> {
         fs::create_dir_all(dir)?;
         let new = |name| -> Result<Place> {
@@ -203,8 +203,8 @@ impl Case {
     }
 }
 
-/// When a publication made its first change, and when its commit was durable: then comes whatever
-/// is changed after the log was synced for the first time.
+/// Returns the times of the first change and of the durable commit, which is followed by the
+/// changes after the first sync of the log.
 fn marks(made: &[Made]) -> Option<[Instant; 2]> {
     let synced = made.iter().position(|made| made.op.syncs(LOG) && made.op != Op::SyncAll)?;
     Some([made.first()?.at, made.get(synced + 1)?.at])

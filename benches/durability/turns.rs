@@ -1,5 +1,5 @@
-//! Writers who take turns: how many publications they make in a second, and how long the lock is
-//! idle between two of them.
+//! Writers that take turns: their publications per second, and how long the lock is idle between
+//! two of them.
 
 use std::fs::File;
 use std::sync::Barrier;
@@ -14,11 +14,11 @@ use crate::process::{Options, Result, head, ms, percentile, row};
 use crate::{documents, fine};
 
 const WRITERS: usize = 16;
-/// How long a writer holds the lock, in milliseconds.
+/// Milliseconds for which a writer holds the lock.
 const HOLDS: [u64; 3] = [1, 10, 100];
 const SEED: u64 = 42;
 
-/// Lets processes publish distinct documents of one vault, all at once and one after the other.
+/// Lets processes publish different documents of one vault, all at once and one after the other.
 pub(crate) fn writers(options: &Options, out: &mut String) -> Result<()> {
     let (writers, each) = (WRITERS.min(options.samples), documents(options).div_ceil(40));
     let total = writers * each;
@@ -68,7 +68,7 @@ pub(crate) fn writers(options: &Options, out: &mut String) -> Result<()> {
     Ok(())
 }
 
-/// Publishes every document by a process of its own, so many at once; gives how long each took.
+/// Publishes every document by its own process, `writers` at a time; returns the time of each.
 fn publish_each(place: &Place, writers: usize, args: &[&str]) -> Result<Vec<Duration>> {
     let publish = |ids: &[String]| -> std::result::Result<Vec<Duration>, String> {
         let one = |id: &String| {
@@ -91,7 +91,7 @@ fn publish_each(place: &Place, writers: usize, args: &[&str]) -> Result<Vec<Dura
     Ok(times)
 }
 
-/// Like [`percentile`]; a hundred is the longest.
+/// Like [`percentile`]; 100 is the longest.
 fn percentile_of(times: &[Duration], percent: usize) -> Duration {
     match percent {
         100 => times.iter().copied().max().unwrap_or_default(),
@@ -99,8 +99,7 @@ fn percentile_of(times: &[Duration], percent: usize) -> Duration {
     }
 }
 
-/// Measures from the moment in which one writer gives the lock back to that in which the other has
-/// it.
+/// Measures the time from the release of the lock by one writer to its acquisition by the other.
 pub(crate) fn hand_over(options: &Options, out: &mut String) -> Result<()> {
     let place = Place::new(&options.dir, "hand-over", 0, Beside::All)?;
     let vaults = [Vault::open(&place.root)?, Vault::open(&place.root)?];
@@ -114,7 +113,7 @@ pub(crate) fn hand_over(options: &Options, out: &mut String) -> Result<()> {
             eprintln!("{name}, held for {hold} ms");
             let mut found = Vec::new();
             for _ in 0..times {
-                // The pauses of the one that waits are not to fall in step with this.
+                // The pauses of the waiting writer must not synchronize with this one.
                 let more = Duration::from_micros(draw.below(16_000) as u64);
                 let hold = Duration::from_millis(hold) + more;
                 found.push(match is_ours {
@@ -134,8 +133,8 @@ pub(crate) fn hand_over(options: &Options, out: &mut String) -> Result<()> {
     Ok(())
 }
 
-/// Holds a lock for a time while another thread waits for it; gives how long that waits after it
-/// was given back.
+/// Holds a lock for a time while another thread waits for it; returns the waiting time after
+/// the release.
 fn waited<L>(hold: Duration, lock: impl Fn(usize) -> Result<L> + Sync) -> Result<Duration> {
     let barrier = Barrier::new(2);
     let first = lock(0)?;

@@ -1,7 +1,7 @@
-//! The inputs of the fuzz targets, each given to the commands that read such bytes.
+//! The inputs of the fuzz targets, each passed to the commands that read such bytes.
 //!
-//! Those of the target `verify` are no files: they say how a vault is altered, and the target
-//! itself has a limit of time.
+//! Inputs of the target `verify` are left out: they describe how a vault is altered, and the target
+//! itself has a time limit.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -15,17 +15,17 @@ const HEAD: &str = "---\ntitle: A\n---\n\n";
 
 pub(crate) const NAME: &str = "corpora";
 
-/// Where an input goes.
+/// The use of an input.
 enum As {
-    /// It is this file of a vault.
+    /// The input is this file of a vault.
     File(&'static str),
-    /// It is the argument behind the command; one that is no text is left out.
+    /// The input is the argument of the command; one that is not valid text is left out.
     Argument,
-    /// It is two texts with a NUL between them: the published one, and the live one.
+    /// The input is two texts with a NUL between them: the published one, and the live one.
     Texts,
 }
 
-/// A corpus, where its inputs go, and the commands.
+/// A corpus, the use of its inputs, and the commands.
 const CORPORA: [(&str, As, &[&str]); 7] = [
     ("document", As::File("nodes/a.md"), &["validate", "publish --all --dry-run"]),
     ("history", As::File("nodes/.versions/a/history.yaml"), &["verify", "history nodes/a"]),
@@ -36,7 +36,7 @@ const CORPORA: [(&str, As, &[&str]); 7] = [
     ("diff", As::Texts, &["diff nodes/a", "publish --all --dry-run"]),
 ];
 
-/// The slowest input of each corpus for each command; every `scale`-th is tried.
+/// Returns the slowest input of each corpus for each command; every `scale`-th is tried.
 pub(crate) fn measure(root: &Path, scale: usize) -> Result<Vec<Figure>> {
     let mut figures = Vec::new();
     for (corpus, place, commands) in &CORPORA {
@@ -44,7 +44,7 @@ pub(crate) fn measure(root: &Path, scale: usize) -> Result<Vec<Figure>> {
         let mut slowest = vec![Duration::ZERO; commands.len()];
         for (n, input) in inputs(corpus)?.iter().enumerate().step_by(scale) {
             let input = fs::read(input)?;
-            // The head of a vault is trusted: two texts need a vault of their own.
+            // The head of a vault is trusted, so two texts need a vault of their own.
             let vault = match place {
                 As::Texts => root.join(format!("{corpus}-{n}")),
                 _ => root.join(corpus),
@@ -72,8 +72,8 @@ fn inputs(corpus: &str) -> Result<Vec<PathBuf>> {
     Ok(paths)
 }
 
-/// Makes a vault with this input, and gives what follows the command; nothing, if it cannot be
-/// given.
+/// Makes a vault with this input, and returns the arguments to append to the command; `None` if the
+/// input cannot be passed.
 fn put(vault: &Path, place: &As, input: &[u8]) -> Result<Option<Option<String>>> {
     let live = vault.join("nodes/a.md");
     if !vault.exists() {
@@ -89,7 +89,7 @@ fn put(vault: &Path, place: &As, input: &[u8]) -> Result<Option<Option<String>>>
         As::File(path) => fs::write(vault.join(path), input)?,
         As::Argument => {
             let text = std::str::from_utf8(input).ok().filter(|text| !text.contains('\0'));
-            // What begins with a dash would be an option.
+            // A text that begins with a dash would be an option.
             return Ok(text.map(|text| Some(format!(" {text}"))));
         }
         As::Texts => {

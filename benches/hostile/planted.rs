@@ -8,8 +8,8 @@ use contextnest::model::digest::Digest;
 use crate::process::{Result, command, ctx, output};
 use crate::shapes::{Asked, ask, document, letter, write};
 
-/// A document with 12,500 tags, in nearly as many bytes as a frontmatter may have, and 300
-/// versions, each of which changes one line.
+/// A document with 12,500 tags, nearly as long as a frontmatter may be, and 300 versions, each of
+/// which changes one line.
 pub(crate) fn tagged_history(root: &Path, scale: usize) -> Result<()> {
     let tags = (0..12_500 / scale).map(short).collect::<Vec<_>>().join(",");
     let version =
@@ -31,7 +31,7 @@ pub(crate) fn tagged_history(root: &Path, scale: usize) -> Result<()> {
     Ok(())
 }
 
-/// A tag of four letters.
+/// Returns a tag of four letters.
 fn short(n: usize) -> String {
     ['t', letter(n / 676), letter(n / 26), letter(n)].iter().collect()
 }
@@ -109,7 +109,7 @@ pub(crate) fn of_letters(_: usize) -> Vec<Asked> {
         .collect()
 }
 
-/// A text of 15 MB of numbers without order, of reference definitions, or of links.
+/// Returns texts of 15 MB: numbers without order, reference definitions, and links.
 fn large(step: usize, scale: usize) -> [(&'static str, String); 3] {
     let mut seed = step;
     let mut number = |_| {

@@ -1,4 +1,4 @@
-//! The shapes of `benches/hostile.rs`: what an attacker writes, and what a victim asks.
+//! The shapes of `benches/hostile.rs`: files of an attacker, and commands of a victim.
 
 use std::fs;
 use std::path::Path;
@@ -6,16 +6,16 @@ use std::path::Path;
 use crate::planted;
 use crate::process::{Result, ctx};
 
-/// A vault that is slow to answer over, and the questions.
+/// A vault that is slow to answer over, and the commands.
 pub(crate) struct Shape {
     pub(crate) name: &'static str,
     /// Writes the files into an empty folder. The bench then makes it a vault and publishes it,
-    /// unless the folder `.context` is there.
+    /// unless the folder `.context` exists.
     pub(crate) build: fn(&Path, usize) -> Result<()>,
     pub(crate) commands: fn(usize) -> Vec<Asked>,
 }
 
-/// A command and the seconds that it may take.
+/// A command and its limit in seconds.
 pub(crate) struct Asked {
     pub(crate) args: Vec<String>,
     pub(crate) bound: u64,
@@ -42,12 +42,12 @@ pub(crate) const SHAPES: [Shape; 13] = [
     Shape { name: "planted-log", build: planted::planted_log, commands: planted::of_planted_log },
 ];
 
-/// A command of words that blanks part.
+/// Returns a command of words that are separated by blanks.
 pub(crate) fn ask(line: &str, bound: u64) -> Asked {
     with(line, &[], bound)
 }
 
-/// A command of words that blanks part, and arguments as they are.
+/// Returns a command of words that are separated by blanks, and of further arguments.
 fn with(line: &str, more: &[&str], bound: u64) -> Asked {
     let args = line.split(' ').chain(more.iter().copied()).map(str::to_owned).collect();
     Asked { args, bound }
@@ -70,8 +70,8 @@ pub(crate) fn document(root: &Path, id: &str, fields: &str, body: &str) -> Resul
     write(root, &format!("{id}.md"), &text)
 }
 
-/// Each of 1,000 documents has the same last name, and links to each of them by three names: by
-/// its folder, by one in capitals that fits all of them, and by one that fits none.
+/// Each of 1,000 documents has the same last name, and links to each of them by three names: by its
+/// folder, by one in capitals that fits all of them, and by one that fits none.
 fn ambiguous_links(root: &Path, scale: usize) -> Result<()> {
     let count = 1_000 / scale;
     let spelled = (0..16_usize).map(|bits| {
@@ -124,7 +124,7 @@ fn of_repeated_links(_: usize) -> Vec<Asked> {
 /// Two texts of 4 MB in which long phrases almost occur at every word.
 fn phrases(root: &Path, scale: usize) -> Result<()> {
     let letters = "a ".repeat((2 << 20) / scale);
-    // The letters of a small generator: every letter follows every other one.
+    // The letters of a small generator, in which every letter follows every other one.
     let mut seed = 42_usize;
     let mixed = (0..(2 << 20) / scale).flat_map(|_| {
         seed = (seed * 1_664_525 + 1_013_904_223) & 0xffff_ffff;
@@ -160,14 +160,14 @@ fn of_phrases(_: usize) -> Vec<Asked> {
     ]
     .iter()
     .map(|(words, line)| with(line, &[words], 1))
-    // The first search makes the index, which is no part of the question.
+    // The first search makes the index, which is not measured.
     .fold(vec![ask("search nothing", 10)], |mut all, next| {
         all.push(next);
         all
     })
 }
 
-/// 180,000 tags, of which a selector names 1,100 wrongly.
+/// 180,000 tags, and a selector that names 1,100 of them wrongly.
 fn unknown_tags(root: &Path, scale: usize) -> Result<()> {
     for file in 0..(26 / scale).max(1) {
         let tags = (0..7_000 / scale).map(|n| format!("t{:05x}", file * 7_000 + n));
@@ -316,7 +316,7 @@ fn of_sources(_: usize) -> Vec<Asked> {
         .collect()
 }
 
-/// 30,000 files whose names differ in case only, and as many that can be published.
+/// 30,000 files whose names differ only in case, and the same number of valid ones.
 fn colliding_ids(root: &Path, scale: usize) -> Result<()> {
     ctx(root, &["init", ".", "--name", "Hostile"])?;
     for n in 0..30_000 / scale {

@@ -1,4 +1,4 @@
-//! Clients that do as little as they can: over stdio, and over HTTP.
+//! Minimal clients over stdio and over HTTP.
 
 use std::io::{BufRead, BufReader, Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::process::Result;
 
-/// A call as a client of 2026-07-28 makes it.
+/// Returns a call as a client of 2026-07-28 makes it.
 pub(crate) fn call(tool: &str, arguments: &Value) -> Value {
     json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {
         "name": tool,
@@ -87,14 +87,14 @@ impl Drop for Http {
     }
 }
 
-/// One call over a connection of its own.
+/// Makes one call over its own connection.
 pub(crate) fn post(address: SocketAddr, message: &Value) -> Result<Value> {
     let mut connection = BufReader::new(TcpStream::connect(address)?);
     let body = exchange(&mut connection, address, message)?;
     Ok(serde_json::from_slice(&body)?)
 }
 
-/// So many clients at the same time, each with so many calls over one connection.
+/// Runs a number of clients at the same time, each with a number of calls over one connection.
 pub(crate) fn together(
     address: SocketAddr,
     clients: usize,
@@ -127,7 +127,7 @@ pub(crate) fn together(
     Ok(())
 }
 
-/// One request and the body of its answer, which has a length or is in chunks.
+/// Sends one request and returns the body of its answer, which has a length or is in chunks.
 fn exchange(
     connection: &mut BufReader<TcpStream>,
     address: SocketAddr,

@@ -1,5 +1,5 @@
-//! A server that does nothing: each call is answered with one text, by the same library over the same
-//! carrier.
+//! A server that does nothing: it answers each call with one text, by the same library over the
+//! same transport.
 
 use std::convert::Infallible;
 use std::net::SocketAddr;
@@ -43,13 +43,13 @@ impl ServerHandler for Says {
 }
 
 impl Echo {
-    /// A server whose answers have a text of so many bytes.
+    /// Starts a server whose answers have a text of `length` bytes.
     pub(crate) fn start(length: usize) -> Result<Self> {
         let listener = std::net::TcpListener::bind("127.0.0.1:0")?;
         listener.set_nonblocking(true)?;
         let address = listener.local_addr()?;
         let says = Says("x".repeat(length).into());
-        // As `ctx mcp` has it.
+        // `ctx mcp` uses the same runtime.
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         std::thread::spawn(move || runtime.block_on(serve(listener, says)));
         Ok(Self { address })

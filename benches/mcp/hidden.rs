@@ -1,5 +1,5 @@
-//! How long calls about documents take that their principal may not know of, beside calls about ids that
-//! nothing has, in turns. The time tells nothing if the medians are equal (`spec/mcp.md`, MCP-36).
+//! The time of calls about hidden documents and about missing ids, in turns. The time reveals
+//! nothing if the medians are equal (`spec/mcp.md`, MCP-36).
 
 use std::fmt::Write as _;
 use std::fs;
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use crate::client::{Stdio, call};
 use crate::process::{Options, Result, command, ctx, head, median, row};
 
-/// Documents that are hidden.
+/// Number of hidden documents.
 const HIDDEN: usize = 50;
 
 const STEWARDS: &str = "version: 1\nvault:\n  - {principal: bench@example.com, role: reviewer}\n  - \
@@ -47,7 +47,7 @@ pub(crate) fn measure(options: &Options) -> Result<Vec<Figure>> {
     for (tool, arguments) in calls {
         let mut times = [Vec::new(), Vec::new()];
         for n in 0..pairs {
-            // Which one is first changes, so that what a call leaves in caches meets both.
+            // The first one changes, so that the caches that a call leaves affect both.
             for turn in 0..2 {
                 let is_absent = (n + turn) % 2;
                 let folder = ["hid", "hud"][is_absent];

@@ -1,12 +1,14 @@
-//! `cargo bench --bench mcp`: what tools cost beside commands, and beside a server that does nothing.
+//! `cargo bench --bench mcp`: the cost of tools, compared with commands and with a server that
+//! does nothing.
 //!
 //! - *start*: from the start of a process to its first answer, `ctx mcp` with `context_resolve` and
 //!   `ctx resolve` in turns.
-//! - *read*: `context_read` of one document after the other, by a server over stdio that runs already.
-//! - *throughput*: 64 clients, each with a connection, call over HTTP; the peer is a server with `rmcp`
-//!   that answers each call with a text of the same length, in this process, on as many threads.
+//! - *read*: `context_read` of one document after the other, by a running server over stdio.
+//! - *throughput*: 64 clients, each with a connection, call over HTTP; the peer is a server with
+//!   `rmcp` that answers each call with a text of the same length, in this process, on the same
+//!   number of threads.
 //! - *memory*: of the server over stdio, at some points of many reads.
-//! - *hidden*: calls about hidden documents beside calls about ids that nothing has.
+//! - *hidden*: calls about hidden documents, and calls about missing ids.
 //!
 //! The corpus is that of the ContextNest paper, §11.3. The result is Markdown on stdout.
 //!
@@ -38,7 +40,7 @@ const SEED: u64 = 42;
 /// Three terms that select one document of any size of the corpus.
 const SELECTOR: &str = "#runbook #deploy #payments-service";
 const DOCUMENT: &str = "nodes/deploy/payments-service";
-/// Clients at the same time.
+/// Number of clients at the same time.
 const CLIENTS: usize = 64;
 
 fn main() -> Result<()> {
@@ -52,16 +54,16 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// Calls before, and the memory in kibibytes after them.
+/// Number of calls before, and the memory in kibibytes after them.
 type Memory = Vec<(usize, u64)>;
 
-/// What one size costs.
+/// The figures of one size.
 struct Figures {
     documents: usize,
     command: Duration,
     tool: Duration,
     reads: Vec<Duration>,
-    /// Calls in a second, of the server and of its peer.
+    /// Calls per second, of the server and of its peer.
     throughput: [f64; 2],
     memory: Memory,
 }
@@ -92,7 +94,7 @@ fn measure(options: &Options, size: usize) -> Result<Figures> {
     Ok(Figures { documents, command, tool, reads, throughput, memory })
 }
 
-/// From the start of a server to its first answer.
+/// Returns the time from the start of a server to its first answer.
 fn started(root: &Path) -> Result<Duration> {
     let began = Instant::now();
     let mut server = Stdio::start(command(root, &["mcp"]))?;
@@ -110,18 +112,18 @@ fn succeeded(answer: &Value) -> Result<()> {
     }
 }
 
-/// The ids of documents, in an order that is not that of their files.
+/// Returns the ids of documents, in an order that differs from that of their files.
 fn ids(root: &Path) -> Result<Vec<String>> {
     let listed = process::output(&mut command(root, &["list", "--json"]))?;
     let listed: Value = serde_json::from_str(&listed)?;
     let ids = listed["documents"].as_array().ok_or("a list of documents")?.iter();
     let ids: Vec<String> = ids.filter_map(|one| Some(one["id"].as_str()?.to_owned())).collect();
-    // A step that has no factor in common with the most lengths.
+    // The step and most lengths are coprime.
     let step = 7_919;
     Ok((0..ids.len()).map(|n| ids[n * step % ids.len()].clone()).collect())
 }
 
-/// How long reads take that follow each other, and the memory of the server meanwhile.
+/// Returns the times of consecutive reads, and the memory of the server meanwhile.
 fn reads(root: &Path, ids: &[String], many: usize) -> Result<(Vec<Duration>, Memory)> {
     let mut server = Stdio::start(command(root, &["mcp"]))?;
     succeeded(&server.ask(&call("context_read", &json!({"id": DOCUMENT})))?)?;
@@ -141,21 +143,22 @@ fn reads(root: &Path, ids: &[String], many: usize) -> Result<(Vec<Duration>, Mem
     Ok((times, memory))
 }
 
-/// The resident memory of a process in kibibytes.
+/// Returns the resident memory of a process in kibibytes.
 fn resident(id: u32) -> Result<u64> {
     let status = fs::read_to_string(format!("/proc/{id}/status"))?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).ok_or("no VmRSS")?;
     Ok(line.trim().trim_end_matches(" kB").parse()?)
 }
 
-/// Calls in a second of many clients at the same time: of the server, and of one that does nothing.
+/// Returns the calls per second of many clients at the same time: of the server, and of one that
+/// does nothing.
 fn throughput(root: &Path, ids: &[String], each: usize) -> Result<[f64; 2]> {
     let server = Http::start(command(root, &["mcp", "--http", "127.0.0.1:0"]))?;
     let answer = client::post(server.address(), &call("context_read", &json!({"id": DOCUMENT})))?;
     let length = answer.to_string().len() / 2;
     let echo = echo::Echo::start(length)?;
     let mut found = [Vec::new(), Vec::new()];
-    // In turns, so that other work on the machine meets both.
+    // Both take turns, so that other work on the machine affects both.
     for _ in 0..3 {
         for (address, found) in [server.address(), echo.address].into_iter().zip(&mut found) {
             let began = Instant::now();
