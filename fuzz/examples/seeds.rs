@@ -27,7 +27,7 @@ fn main() {
         ["document/cases.json", "normalise/cases.json", "yaml/cases.json", "links/cases.json"]
     {
         for (n, text) in texts(&vectors.join(file)).iter().enumerate() {
-            // All of the edits in turn.
+            // Every edit has a turn.
             seeds.document(n, text);
         }
     }
@@ -125,7 +125,7 @@ impl Seeds {
             self.add("diff", format!("{}\0{patch}", pair[0]).as_bytes());
         }
         self.add("verify", &[first]);
-        // Every kind of alteration of every file, somewhere in it.
+        // Covers every kind of alteration of every file.
         for kind in 0..16_u8 {
             for file in 0..u8::try_from(good.files.len()).expect("there are few") {
                 self.add("verify", &[first, kind, file, 7, 0, 3, 1, 2, b'a', b'\n', b'b']);
@@ -139,7 +139,7 @@ fn read(path: &Path) -> Value {
     serde_json::from_slice(&text).unwrap_or_else(|why| panic!("{}: {why}", path.display()))
 }
 
-/// What stands in `input` or `text` anywhere in a file of cases.
+/// Returns the values of `input` and `text` anywhere in a file of cases.
 fn texts(path: &Path) -> Vec<String> {
     fn gather(value: &Value, found: &mut Vec<String>) {
         match value {

@@ -1,5 +1,5 @@
-//! Lines of the access log: any bytes are read, and whether they are a line is what the other way to
-//! read one says, which takes them for any JSON value and spells that again.
+//! Lines of the access log: any bytes are read, and they are a line if and only if the second
+//! reader agrees, which parses them as any JSON value and spells it again.
 
 #![no_main]
 
@@ -10,7 +10,7 @@ use serde_json::Value;
 
 fuzz_target!(|bytes: &[u8]| {
     compare(bytes);
-    // Few inputs have the hash of what they say.
+    // Few inputs have the hash of their fields.
     let Ok(Value::Object(mut fields)) = serde_json::from_slice(bytes) else { return };
     fields.remove("hash");
     let Ok(said) = serde_jcs::to_vec(&fields) else { return };
@@ -43,14 +43,14 @@ fn read_slowly(bytes: &[u8]) -> Option<(Line, Digest)> {
         Event::Access(access) => access.documents.iter().all(Text::is_pinned),
         _ => true,
     };
-    // With another pin it is no line (AUDIT-7).
+    // With another pin, it is not a line (AUDIT-7).
     if !is_pinned {
         return None;
     }
     (found.to_string() == hash && line.v == 1).then_some((line, found))
 }
 
-/// Whether a line may have such values; no input is long enough for too many of them.
+/// Returns true if a line may have such values; no input is long enough for too many of them.
 fn is_of_a_line(value: &Value, depth: usize) -> bool {
     match value {
         Value::Null => false,

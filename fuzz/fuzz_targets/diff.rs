@@ -1,4 +1,4 @@
-//! Diffs: any patch gives a verdict and no more text than went in; what is printed applies.
+//! Diffs: any patch has a verdict and produces no more text than its input; a printed diff applies.
 //!
 //! The input is two texts with a NUL between them.
 

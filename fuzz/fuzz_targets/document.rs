@@ -1,6 +1,6 @@
 //! Documents: any text is read; an edit in place changes its fields and no other line.
 //!
-//! The first byte says which edits are made, the rest is the text.
+//! The first byte chooses the edits, the rest is the text.
 
 #![no_main]
 
@@ -23,7 +23,7 @@ fuzz_target!(|bytes: &[u8]| {
     let Ok(text) = utf8(input.0) else { return };
     let normal = normalise(text);
     assert_eq!(normalise(&normal), normal.strip_prefix('\u{feff}').unwrap_or(&normal));
-    // A second U+FEFF would be taken for a first one: no writer makes a text of such a form
+    // A second U+FEFF would be mistaken for a first one: no writer makes a text of such a form
     // (DOC-7).
     if !normal.starts_with('\u{feff}') {
         assert_eq!(split(text).is_ok(), split(&normal).is_ok());
@@ -37,7 +37,7 @@ fuzz_target!(|bytes: &[u8]| {
     edit(choice, text, &before);
 });
 
-/// Everything that is read from a document.
+/// Reads everything that a document provides.
 fn read_all(text: &str, document: &Document) {
     let body = &text[document.parts.body..];
     for section in sections::sections(body) {
@@ -122,7 +122,7 @@ fn edit(choice: u8, text: &str, before: &Document) {
     }
 }
 
-/// The lines of a frontmatter that hold no part of the fields that change.
+/// Returns the lines of a frontmatter without those of the changed fields.
 fn untouched<'t>(block: &'t str, document: &Document, changed: &[&str]) -> Vec<&'t str> {
     let entries = document.frontmatter.root.as_ref().and_then(|root| root.entries());
     let entries = entries.unwrap_or_default();

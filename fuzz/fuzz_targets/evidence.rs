@@ -1,8 +1,8 @@
-//! Bundles of evidence: any bytes have a verdict, and a good bundle whose files were altered does not
-//! hold, whether or not its manifest lists them as they are.
+//! Bundles of evidence: any bytes have a verdict, and a good bundle whose files were altered fails,
+//! whether or not its manifest lists them as they are.
 //!
-//! The first byte chooses what the rest is: a container, alterations of the bytes of a good one, or of
-//! its files (`src/alter.rs`).
+//! The first byte chooses the use of the rest: a container, or alterations of the bytes or of the
+//! files of a good one (`src/alter.rs`).
 
 #![no_main]
 
@@ -50,7 +50,7 @@ fuzz_target!(|bytes: &[u8]| {
     }
 });
 
-/// Whether a bundle holds, with the head that the good one was exported at.
+/// Returns true if a bundle is proved, with the head that the good one was exported at.
 fn is_proved(bytes: &[u8], head: &Digest) -> bool {
     let alone = verify(bytes, None).is_ok_and(|verified| holds(&verified));
     let anchored = verify(bytes, Some(head)).is_ok_and(|verified| holds(&verified));

@@ -1,5 +1,5 @@
-//! Histories: any bytes are read; a history without fault is spelled and read back equal; an entry
-//! that may be appended is the next one.
+//! Histories: any bytes are read; a history without a fault is spelled and read back equal; an
+//! entry that may be appended is the next one.
 
 #![no_main]
 

@@ -1,5 +1,5 @@
-//! Messages of clients: what is taken for one is written and read as the same, and what is none gets
-//! an error that names the request where that can be read.
+//! Messages of clients: a parsed message is written and read as the same, and any other gets an
+//! error that names the request if its id can be read.
 
 #![no_main]
 
@@ -9,7 +9,7 @@ use serde_json::Value;
 
 const PARSE: i32 = -32_700;
 const INVALID: i32 = -32_600;
-/// `initialize` without what it needs.
+/// The code of `initialize` with missing parameters.
 const INCOMPLETE: i32 = -32_602;
 
 fuzz_target!(|bytes: &[u8]| {
@@ -20,7 +20,7 @@ fuzz_target!(|bytes: &[u8]| {
             let written = message.to_string();
             assert_eq!(mcp_message(written.as_bytes()), Ok(Some(message)), "{written}");
         }
-        // Neither a notification nor an answer has an answer, whatever is in it.
+        // Notifications and answers are not answered, whatever they contain.
         Ok(None) => {
             let json = json.expect("there is JSON");
             assert!(["method", "result", "error"].iter().any(|name| json.get(name).is_some()));

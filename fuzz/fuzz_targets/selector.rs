@@ -1,5 +1,5 @@
-//! Selectors: what is read is printed in one form, which is read as the same tree; evaluation
-//! gives the plain set algebra.
+//! Selectors: a parsed selector is printed in one form, which is parsed as the same tree;
+//! evaluation equals the plain set algebra.
 
 #![no_main]
 
@@ -48,7 +48,7 @@ fuzz_target!(|text: &str| {
             assert!(text.get(span.clone()).is_some());
         }
         let _ = selector.expr.tree();
-        // What a pack or a search stands for is not known here.
+        // The results of packs and searches are unknown here.
         let plain = selector.expr.expand(&mut |term: &Term, span| {
             term.atom().map(|atom| Expr::atom(atom, span.clone())).ok_or(())
         });

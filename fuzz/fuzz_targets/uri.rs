@@ -1,4 +1,4 @@
-//! URIs: what is read is printed in one form, which is read as the same URI.
+//! URIs: a parsed URI is printed in one form, which is parsed as the same URI.
 
 #![no_main]
 

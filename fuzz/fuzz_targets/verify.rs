@@ -1,7 +1,7 @@
-//! A good vault, altered: verification gives a report whatever the bytes are, calls nothing intact
-//! that was changed, and whatever is served was published.
+//! A good vault, altered: verification reports on any bytes, never calls a changed vault intact,
+//! and every served text was published.
 //!
-//! The first byte chooses the form of the log, the rest says what is altered (`src/alter.rs`).
+//! The first byte chooses the form of the log, the rest the alterations (`src/alter.rs`).
 
 #![no_main]
 
@@ -21,7 +21,7 @@ use contextnest_fuzz::vault::{Good, Tree, folder, minute};
 use libfuzzer_sys::fuzz_target;
 
 static VAULTS: LazyLock<[Good; 2]> = LazyLock::new(|| {
-    // Threads would make the path that an input takes a matter of chance.
+    // With threads, the path of an input would be random.
     let pool = rayon::ThreadPoolBuilder::new().num_threads(1).use_current_thread();
     pool.build_global().expect("no pool was made before");
     let folder = folder();
@@ -50,7 +50,7 @@ fn check(good: &Good, tree: &Tree) {
     }
     let whole = matches!(report.verdict, Verdict::IntactNotAnchored | Verdict::WorkingCopyDiffers);
 
-    // Several alterations may take a publication back as a whole, which files alone cannot show.
+    // Several alterations may undo a publication completely, which files alone cannot show.
     let changed: Vec<&String> =
         good.files.keys().filter(|path| tree.get(*path) != good.files.get(*path)).collect();
     if let [path] = changed[..]
@@ -74,7 +74,7 @@ fn check(good: &Good, tree: &Tree) {
         Some(served.is_ok())
     };
     let found: Vec<&DocumentId> = good.head.iter().filter(|id| served(id).is_some()).collect();
-    // The text of no document is lost while all that holds it is as it was.
+    // No text is lost while all files that contain it are unchanged.
     if changed.is_empty() && tree.len() == good.files.len() {
         assert_eq!(found.len(), good.head.len());
         assert!(whole, "{report:#?}");
@@ -87,7 +87,8 @@ fn check(good: &Good, tree: &Tree) {
     assert!(all.withheld.is_empty() || !whole, "{:?}, but: {report:#?}", all.withheld);
 }
 
-/// What an authoritative file says, without what no hash covers; nothing of other files.
+/// Returns the content of an authoritative file without the parts that no hash covers; empty for
+/// other files.
 fn recorded(path: &str, bytes: Option<&[u8]>) -> String {
     if !path.contains(".versions/") || path.ends_with("/.gitattributes") {
         return String::new();
@@ -117,7 +118,7 @@ fn recorded(path: &str, bytes: Option<&[u8]>) -> String {
 
 fn without_note(mut entry: Entry) -> Entry {
     entry.note = None;
-    // What is hashed is the normal form of a diff.
+    // The hash covers the normal form of a diff.
     if let TextStorage::Diff(diff) = &mut entry.stored {
         *diff = normalise(diff).into_owned();
     }

@@ -1,14 +1,14 @@
-//! Alters the files of a vault as an input says.
+//! Alters the files of a vault as an input describes.
 
 use crate::input::Input;
 use crate::vault::Tree;
 
-/// The most alterations of one input.
+/// Maximum number of alterations of one input.
 const MOST: usize = 4;
-/// A vault that grows beyond this is slow and no better a test.
+/// Maximum size of a vault: a larger one is slow and not a better test.
 const MOST_BYTES: usize = 1 << 18;
 
-/// Names that mean something, for files that were not there.
+/// Meaningful names for new files.
 const NAMES: [&str; 18] = [
     ".versions/checkpoints.jsonl",
     ".versions/context_history.yaml",
@@ -30,7 +30,7 @@ const NAMES: [&str; 18] = [
     "nodes/.versions/d/v9.md",
 ];
 
-/// The files of a vault after the alterations that an input names.
+/// Returns the files of a vault after the alterations that an input names.
 pub fn altered(good: &Tree, mut input: Input<'_>) -> Tree {
     let mut tree = good.clone();
     for _ in 0..MOST {
@@ -63,7 +63,7 @@ fn alter(tree: &mut Tree, input: &mut Input<'_>) {
         return;
     }
     if kind == 2 || kind == 3 {
-        // A file in the place of another, or two that change places.
+        // A file replaces another, or two are exchanged.
         let Some(other) = path_of(tree, input) else { return };
         let (a, b) = (tree[&path].clone(), tree[&other].clone());
         tree.insert(other, a);
@@ -85,7 +85,7 @@ fn path_of(tree: &Tree, input: &mut Input<'_>) -> Option<String> {
     tree.keys().nth(number).cloned()
 }
 
-/// Whether a file can have this name: plain names, and no file where a folder has to be.
+/// Returns true if a file can have this name: plain names, and no file in place of a folder.
 fn may_stand(tree: &Tree, name: &str) -> bool {
     let plain = |part: &str| !matches!(part, "" | "." | "..") && part.len() < 100;
     name.len() < 300
@@ -111,7 +111,7 @@ fn change_lines(bytes: &mut Vec<u8>, kind: u8, input: &mut Input<'_>) {
             lines.drain(first..=last);
         }
         6 => {
-            // The same lines once more.
+            // The same lines are repeated.
             let again = lines[first..=last].to_vec();
             lines.splice(last..last, again);
         }

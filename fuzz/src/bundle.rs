@@ -5,12 +5,12 @@ use serde_json::{Value, json};
 
 use crate::vault::Tree;
 
-/// The name of the manifest.
+/// Name of the manifest.
 pub const MANIFEST: &str = "manifest.json";
 
 const CASES: &str = include_str!("../../spec/vectors/bundle/cases.json");
 
-/// The files of a bundle that holds.
+/// Returns the files of a bundle that is proved.
 pub fn good() -> Tree {
     let cases: Value = serde_json::from_str(CASES).expect("the vectors are JSON");
     let files = cases["files"].as_object().expect("the vectors have files").iter();
@@ -18,7 +18,7 @@ pub fn good() -> Tree {
     files.map(|(name, value)| (name.clone(), text(value))).collect()
 }
 
-/// The container of files (EVID-12).
+/// Packs files into a container (EVID-12).
 pub fn container(files: &Tree) -> Vec<u8> {
     let mut out = Vec::new();
     for (name, bytes) in files {
@@ -39,7 +39,7 @@ pub fn container(files: &Tree) -> Vec<u8> {
     out
 }
 
-/// The manifest, listing these files as they are, with a hash that fits.
+/// Returns the manifest, listing these files as they are, with a valid hash.
 pub fn listed(manifest: &[u8], files: &Tree) -> Vec<u8> {
     let mut manifest: Value = serde_json::from_slice(manifest).expect("the manifest is JSON");
     let list = |(name, bytes): (&String, &Vec<u8>)| {

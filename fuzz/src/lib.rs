@@ -1,4 +1,4 @@
-//! What several fuzz targets and the program that makes their seeds have in common.
+//! Shared code of several fuzz targets and of the program that makes their seeds.
 
 pub mod alter;
 pub mod bundle;
@@ -9,7 +9,7 @@ use contextnest::files::vault::config::{Config, LogForm};
 use contextnest::files::vault::federation::Authorities;
 use contextnest::model::number::CheckpointNumber;
 
-/// The names of vaults that URIs and selectors are read with: none, and some of each kind.
+/// Returns the names of vaults for URIs and selectors: none, and some of each kind.
 pub fn authorities() -> [Authorities; 2] {
     let config =
         "namespace: home\nfederation: scoped\nregistry: {acme: /a, other: /b}\nallow: [acme]\n";
@@ -17,7 +17,7 @@ pub fn authorities() -> [Authorities; 2] {
     [Authorities::default(), config.authorities]
 }
 
-/// Reads a log, and holds what is promised of every log without a fault.
+/// Reads a log, and checks the promises about every log without a fault.
 pub fn check_log(form: LogForm, bytes: &[u8]) {
     use contextnest::record::checkpoint::log::Log;
 
@@ -44,7 +44,7 @@ pub fn check_log(form: LogForm, bytes: &[u8]) {
         assert_eq!(new.len(), usize::from(!log.entries.is_empty()), "it is the next entry");
     }
 
-    // The other form has a place for complete maps only, and keeps them.
+    // The other form stores only complete maps, and keeps them.
     let sealed = |c: &contextnest::record::checkpoint::event::Checkpoint| {
         c.set.iter().all(|(_, mark)| mark.sealed().is_some())
     };

@@ -1,4 +1,4 @@
-//! A small good vault, made by the library under a clock that stands, in each form of the log.
+//! A small good vault, made by the library under a fixed clock, in each form of the log.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -17,19 +17,19 @@ use contextnest::write::publish::{Author, Mode, Request, Which, publish, retire}
 /// Files by their paths in a vault.
 pub type Tree = BTreeMap<String, Vec<u8>>;
 
-/// A vault in a folder of its own, and what it held when it was made.
+/// A vault in its own folder, and its original content.
 pub struct Good {
-    /// Where it is.
+    /// Path of the folder.
     pub root: PathBuf,
-    /// The files that it is made of.
+    /// The files of the vault.
     pub files: Tree,
     /// The text of every published version, by id and version.
     pub texts: BTreeMap<(DocumentId, Version), String>,
-    /// The artifacts that the head holds.
+    /// The artifacts in the maps of the head.
     pub head: Vec<DocumentId>,
 }
 
-/// The instant of an event, some minutes after the first.
+/// Returns the instant of an event, some minutes after the first.
 pub fn minute(number: i64) -> Timestamp {
     Timestamp::from_millis(1_795_000_000_000 + number * 60_000)
 }
@@ -37,8 +37,8 @@ pub fn minute(number: i64) -> Timestamp {
 const BODY: &str = "\n# A\n\nOne.\n\nSee [c](legal/c.md) and [[b]].\n\n## Part\n\nMore: one.\n";
 
 impl Good {
-    /// Makes the vault beneath a folder that exists: `nodes/a` in five versions, two of them with
-    /// notes, `nodes/b` retired and published again, `nodes/d` retired, and governance files.
+    /// Makes the vault in an existing folder: `nodes/a` in five versions, two of them with notes,
+    /// `nodes/b` retired and published again, `nodes/d` retired, and governance files.
     pub fn make(root: PathBuf, form: LogForm) -> Self {
         let word = if form == LogForm::Full { "full" } else { "delta" };
         let config =
@@ -108,28 +108,28 @@ impl Good {
         Self { root, files, texts, head }
     }
 
-    /// Whether a text is what was published as some version of an artifact.
+    /// Returns true if a text was published as some version of an artifact.
     pub fn published(&self, id: &DocumentId, text: &str) -> bool {
         self.texts.iter().any(|((known, _), good)| known == id && good == text)
     }
 
-    /// Makes the folder hold these files instead of its own.
+    /// Replaces the files of the folder by these.
     pub fn put_on(&self, tree: &Tree) {
         change(&self.root, &self.files, tree);
     }
 
-    /// Makes the folder hold its own files again.
+    /// Restores the own files of the folder.
     pub fn restore(&self, tree: &Tree) {
         change(&self.root, tree, &self.files);
     }
 }
 
-/// Turns a folder that holds one tree into one that holds another.
+/// Turns a folder with one tree into one with another.
 fn change(root: &Path, from: &Tree, to: &Tree) {
     for path in from.keys().filter(|path| !to.contains_key(*path)) {
         let path = root.join(path);
         fs::remove_file(&path).expect("it can be removed");
-        // Folders go with their last file.
+        // Folders are removed with their last file.
         for folder in path.ancestors().skip(1).take_while(|folder| *folder != root) {
             if fs::remove_dir(folder).is_err() {
                 break;
@@ -161,8 +161,8 @@ fn collect(root: &Path, folder: &Path, found: &mut Tree) {
     }
 }
 
-/// A new folder in memory, where there is such a place. libFuzzer ends without cleaning up, so the
-/// next process removes what dead ones have left.
+/// Returns a new folder in memory, if there is such a file system. libFuzzer ends without cleaning
+/// up, so the next process removes the folders of ended ones.
 pub fn folder() -> PathBuf {
     const PREFIX: &str = "contextnest-fuzz-";
     let memory = Path::new("/dev/shm");
