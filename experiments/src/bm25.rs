@@ -1,16 +1,16 @@
-//! A plain BM25 over whole files, as a pipeline that knows nothing of vaults would index a folder.
+//! A plain BM25 over whole files, as a pipeline without knowledge of vaults would index a folder.
 
 use std::collections::HashMap;
 
 const K1: f64 = 1.2;
 const B: f64 = 0.75;
 
-/// An index over texts, which are named by their numbers.
+/// An index over texts, which are identified by their numbers.
 pub(crate) struct Bm25 {
-    /// How often each word occurs in each text.
+    /// Number of occurrences of each word in each text.
     counts: Vec<HashMap<String, f64>>,
     lengths: Vec<f64>,
-    /// How many texts hold each word.
+    /// Number of texts that contain each word.
     holders: HashMap<String, f64>,
 }
 
@@ -32,7 +32,7 @@ impl Bm25 {
         index
     }
 
-    /// The `k` best texts that hold a word of the query; equal ones in their order.
+    /// Returns the `k` best texts that contain a word of the query; equal ones in their order.
     pub(crate) fn best(&self, query: &str, k: usize) -> Vec<usize> {
         let n = self.counts.len() as f64;
         let average = self.lengths.iter().sum::<f64>() / n;

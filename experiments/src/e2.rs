@@ -1,9 +1,9 @@
 //! Determinism: the same questions, again and again, in fresh processes and two vaults.
 //!
-//! The vaults hold the same documents, whose files were made in different order. One has an index
-//! that followed every event, in the other it was made at the end; the other also has unpublished
-//! edits. A part of the processes finds no index. Answers are compared as bytes, and the sets of
-//! ids over all pairs of processes, vaults and caches mixed.
+//! The vaults contain the same documents, whose files were made in different order. One has an
+//! index that followed every event, in the other the index was made at the end; the other also has
+//! unpublished edits. Some of the processes find no index. Answers are compared as bytes, and the
+//! sets of ids over all pairs of processes, vaults and caches mixed.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, OpenOptions};
@@ -24,7 +24,7 @@ const SEED: u64 = 42;
 /// Publications after the first; each edits a part of the documents.
 const LATER_EVENTS: usize = 3;
 
-/// Runs the experiment, prints its table, and gives the claims that did not hold.
+/// Runs the experiment, prints its table, and returns the claims that failed.
 pub(crate) fn run(options: &Options) -> Result<Vec<String>> {
     let corpus: Vec<Document> = corpus::documents(options.services, SEED).collect();
     let reversed: Vec<usize> = (0..corpus.len()).rev().collect();
@@ -120,7 +120,7 @@ impl Vault {
     }
 }
 
-/// Drafts and edits that were never published, which no answer may depend on.
+/// Adds drafts and unpublished edits, which no answer may depend on.
 fn leave_unpublished(vault: &Vault, corpus: &[Document]) -> Result<()> {
     for document in corpus.iter().step_by(31).filter(|document| document.id != corpus[25].id) {
         append(&vault.root, &document.id, "- An edit about rollback that was never published.")?;
@@ -143,13 +143,13 @@ fn shuffled(count: usize) -> Vec<usize> {
     order
 }
 
-/// What a process may keep from others.
+/// The cache of a process.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Cache {
     Warm,
-    /// No directory for caches at all.
+    /// The process lacks a directory for caches.
     None,
-    /// An empty directory for this process alone.
+    /// The process has an empty directory of its own.
     Fresh,
 }
 
@@ -168,7 +168,7 @@ impl Cache {
 /// All answers to one query.
 #[derive(Default)]
 struct Asked {
-    /// Each distinct output, with the number of processes that gave it.
+    /// Each distinct output, with the number of processes that returned it.
     outputs: Vec<(Answer, usize)>,
     warm: Vec<Duration>,
     cold: Vec<Duration>,
@@ -181,7 +181,7 @@ struct Answer {
 }
 
 impl Answer {
-    /// The documents, with the sections that were found; none where there is no answer.
+    /// Returns the documents, with the sections that were found; empty without an answer.
     fn ids(&self) -> BTreeSet<String> {
         let json: Value = serde_json::from_slice(&self.stdout).unwrap_or_default();
         let rows = ["documents", "hits"].into_iter().filter_map(|key| json[key].as_array());
@@ -189,7 +189,7 @@ impl Answer {
     }
 }
 
-/// Asks every query as often as wished in both vaults, on all cores.
+/// Asks every query repeatedly in both vaults, on all cores.
 fn ask(
     options: &Options,
     vaults: &[Vault; 2],
@@ -289,7 +289,7 @@ impl Row {
     }
 }
 
-/// Mean and least Jaccard similarity of the sets of ids over all pairs of processes.
+/// Returns the mean and least Jaccard similarity of the sets of ids over all pairs of processes.
 fn jaccard(outputs: &[(Answer, usize)]) -> (f64, f64) {
     let sets: Vec<(BTreeSet<String>, usize)> =
         outputs.iter().map(|(answer, count)| (answer.ids(), *count)).collect();
@@ -299,7 +299,7 @@ fn jaccard(outputs: &[(Answer, usize)]) -> (f64, f64) {
             let (shared, all) = (left.intersection(right).count(), left.union(right).count());
             let similarity = if all == 0 { 1.0 } else { shared as f64 / all as f64 };
             let (n, m) = (*n as f64, *m as f64);
-            // Pairs of processes that gave the same output, or one output each.
+            // Pairs of processes with the same output, or with one output each.
             let count = if other == at { n * (n - 1.0) / 2.0 } else { n * m };
             if count > 0.0 {
                 (sum, pairs, min) = (sum + similarity * count, pairs + count, min.min(similarity));

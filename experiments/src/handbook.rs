@@ -1,5 +1,5 @@
-//! The vault of the stale-version attack: six documents that were superseded, with five facts each,
-//! and texts that were never published.
+//! The vault of the stale-version attack: six superseded documents, with five facts each, and texts
+//! that were never published.
 //!
 //! A fact is one sentence in the superseded version and another in the current one. Every wrong
 //! sentence in the vault is one of `was`, or one of those in [`PLANTED`].
@@ -12,11 +12,11 @@ pub(crate) struct Superseded {
     pub(crate) tags: &'static [&'static str],
     pub(crate) intro: &'static str,
     pub(crate) facts: [Fact; 5],
-    /// Advice that both versions give.
+    /// Advice in both versions.
     pub(crate) advice: &'static str,
 }
 
-/// One statement, then and now, and the question that asks for it.
+/// One statement, its former version, and the question that asks for it.
 pub(crate) struct Fact {
     pub(crate) heading: &'static str,
     pub(crate) was: &'static str,
@@ -34,12 +34,12 @@ const fn fact(
 }
 
 impl Superseded {
-    /// The selector of the document: all of its tags.
+    /// Returns the selector of the document: all of its tags.
     pub(crate) fn selector(&self) -> String {
         self.tags.iter().map(|tag| format!("#{tag}")).collect::<Vec<_>>().join(" + ")
     }
 
-    /// The text of the file with the sentences that `said` picks.
+    /// Returns the text of the file with the sentences that `said` picks.
     pub(crate) fn text(&self, said: fn(&Fact) -> &'static str) -> String {
         let Self { title, kind, tags, intro, advice, .. } = self;
         let tags: String = tags.iter().map(|tag| format!("  - '#{tag}'\n")).collect();
@@ -301,22 +301,22 @@ pub(crate) const SUPERSEDED: [Superseded; 6] = [
     },
 ];
 
-/// A text that must not be handed out, and how it came to lie in the folder.
+/// A text that must not be returned, and its origin.
 pub(crate) struct Planted {
     pub(crate) id: &'static str,
     pub(crate) title: &'static str,
     pub(crate) tags: &'static [&'static str],
     pub(crate) how: How,
-    /// Each with the numbers of document and fact that it contradicts.
+    /// Sentences, each with the numbers of document and fact that it contradicts.
     pub(crate) says: &'static [(usize, usize, &'static str)],
 }
 
-/// How a text came to lie in the folder.
+/// The origin of a planted text.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum How {
     /// Written, never published.
     Draft,
-    /// A file that calls itself published.
+    /// A file whose status is `published`, without a history.
     Planted,
     /// Published once, and retired.
     Retired,
@@ -369,12 +369,12 @@ pub(crate) const PLANTED: [Planted; 4] = [
 ];
 
 impl Planted {
-    /// The sentences as one paragraph each.
+    /// Returns the sentences as one paragraph each.
     pub(crate) fn lines(&self) -> String {
         self.says.iter().map(|(_, _, line)| format!("\n{line}\n")).collect()
     }
 
-    /// The text of the file.
+    /// Returns the text of the file.
     pub(crate) fn text(&self) -> String {
         let Self { title, tags, how, .. } = self;
         let tags: String = tags.iter().map(|tag| format!("  - '#{tag}'\n")).collect();

@@ -1,5 +1,5 @@
-//! Commands of `ctx` without a process for each: a person with a home, a clock and a name, who
-//! works in vaults that lie in memory.
+//! Commands of `ctx` in this process: a person with a home, a clock and a name, who works in vaults
+//! in memory.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,25 +14,25 @@ use tempfile::TempDir;
 
 use crate::process::Result;
 
-/// A folder that is gone with its owner; in memory where the system has a place for that, because
-/// these experiments make hundreds of thousands of small writes.
+/// Returns a folder that is removed with its owner; in memory if the system has a file system for
+/// that, because these experiments make hundreds of thousands of small writes.
 pub(crate) fn scratch(otherwise: &Path) -> Result<TempDir> {
     let memory = Path::new("/dev/shm");
     let within = if memory.is_dir() { memory } else { otherwise };
     Ok(tempfile::Builder::new().prefix("contextnest-").tempdir_in(within)?)
 }
 
-/// Who runs commands.
+/// A user who runs commands.
 #[derive(Clone, Debug)]
 pub(crate) struct Person {
-    /// Where trusted heads and indexes are stored; none for a user without them.
+    /// Folder of trusted heads and indexes; `None` for a user without them.
     pub(crate) home: Option<PathBuf>,
     pub(crate) principal: String,
     /// The clock, in milliseconds since 1970.
     pub(crate) now: i64,
 }
 
-/// What a command said.
+/// The output of a command.
 pub(crate) struct Said {
     what: String,
     pub(crate) exit: u8,
@@ -49,7 +49,7 @@ pub(crate) fn ctx(
     ctx_given(b"", Disk::default(), root, args, vars)
 }
 
-/// The same with bytes on standard input, on a disk that may have an observer.
+/// Runs `ctx` with bytes on standard input, on a disk that may have an observer.
 pub(crate) fn ctx_given(
     mut stdin: &[u8],
     disk: Disk,
@@ -80,17 +80,17 @@ impl Person {
         self.ctx_on(Disk::default(), root, args)
     }
 
-    /// The same with bytes on standard input.
+    /// Runs `ctx` with bytes on standard input.
     pub(crate) fn given(&self, stdin: &[u8], root: &Path, args: &[&str]) -> Said {
         self.ctx_with(stdin, Disk::default(), root, args)
     }
 
-    /// The same on a disk with an observer.
+    /// Runs `ctx` on a disk with an observer.
     pub(crate) fn ctx_on(&self, disk: Disk, root: &Path, args: &[&str]) -> Said {
         self.ctx_with(b"", disk, root, args)
     }
 
-    /// The same with both.
+    /// Runs `ctx` with bytes on standard input, on a disk with an observer.
     pub(crate) fn ctx_with(&self, stdin: &[u8], disk: Disk, root: &Path, args: &[&str]) -> Said {
         let vars = [
             ("CTX_PRINCIPAL", self.principal.clone()),
@@ -100,7 +100,7 @@ impl Person {
         ctx_given(stdin, disk, root, args, vars.into_iter().chain(home))
     }
 
-    /// The same vaults and clock under another name.
+    /// Returns a person with the same vaults and clock under another name.
     pub(crate) fn named(&self, principal: &str) -> Self {
         Self { principal: principal.to_owned(), ..self.clone() }
     }
@@ -113,15 +113,15 @@ impl Person {
 }
 
 impl Said {
-    /// The result, or else the error, where it was printed as JSON.
+    /// Parses the result, or else the error, if it was printed as JSON.
     pub(crate) fn json(&self) -> Value {
         let said = if self.stdout.is_empty() { &self.stderr } else { &self.stdout };
-        // Remarks may stand before it.
+        // Remarks may precede it.
         let from = said.find('{').unwrap_or(0);
         serde_json::from_str(&said[from..]).unwrap_or_default()
     }
 
-    /// Everything, for debugging.
+    /// Returns all output, for debugging.
     pub(crate) fn complaint(&self) -> String {
         let Self { what, exit, stdout, stderr } = self;
         format!("`{what}` ended with {exit}\n{stdout}{stderr}")
@@ -135,7 +135,7 @@ pub(crate) fn write(root: &Path, path: &str, bytes: impl AsRef<[u8]>) -> Result<
     Ok(fs::write(path, bytes)?)
 }
 
-/// Copies a folder of plain files and folders; none of the files may lie there.
+/// Copies a folder of plain files and folders; none of the target files may exist.
 pub(crate) fn copy(from: &Path, to: &Path) -> Result<()> {
     fs::create_dir_all(to)?;
     for entry in fs::read_dir(from)? {
@@ -150,7 +150,7 @@ pub(crate) fn copy(from: &Path, to: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Every file beneath a folder, as paths relative to it, in their order.
+/// Returns every file in a folder, as sorted relative paths.
 pub(crate) fn files(root: &Path) -> Result<Vec<String>> {
     let (mut found, mut folders) = (Vec::new(), vec![root.to_owned()]);
     while let Some(folder) = folders.pop() {

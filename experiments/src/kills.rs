@@ -1,12 +1,13 @@
 //! Real processes: killed at random moments, and many at once.
 //!
-//! `kills` lets a process publish 1, 50 or 2,000 documents and kills it at a moment that is drawn,
-//! 500 times; after each the vault is whole, at the state before or after, and the next publication
-//! works. After each kill only files that were edited before may differ, and `recover --dry-run`
-//! lists what `recover` does. So it is with submissions and approvals of a governed vault, where nothing is ever served
-//! that was not approved. `writers` lets 16 processes publish 25 documents each, and eight read, edit and publish
-//! one and the same with `--expect-version`, while others read and verify; none may be lost, and
-//! no reader may see a mixture. Then threads of one process do the same through the library.
+//! `kills` lets a process publish 1, 50 or 2,000 documents and kills it at a random moment, 500
+//! times; after each, the vault is at the state before or after, and the next publication works.
+//! After each kill only files that were edited before may differ, and `recover --dry-run` lists
+//! what `recover` does. The same holds for submissions and approvals of a governed vault, where no
+//! text is ever served without an approval. `writers` lets 16 processes publish 25 documents each,
+//! and eight read, edit and publish the same one with `--expect-version`, while others read and
+//! verify; none may be lost, and no reader may see a mixture. Then threads of one process do the
+//! same through the library.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -21,10 +22,10 @@ use crate::corpus::Draw;
 use crate::process::{CTX, Result, head, row};
 use crate::threads;
 
-/// How many documents are published at once, and how often that is killed.
+/// Number of documents that are published at once, and number of kills.
 const KILLS: [(usize, usize); 3] = [(1, 250), (50, 200), (2000, 50)];
 const QUICK_KILLS: [(usize, usize); 2] = [(1, 8), (50, 4)];
-/// How many documents are submitted and approved at once, and how often that is killed.
+/// Number of documents that are submitted and approved at once, and number of kills.
 const REVIEW_KILLS: [(usize, usize); 2] = [(1, 50), (50, 50)];
 const QUICK_REVIEW_KILLS: [(usize, usize); 2] = [(1, 3), (20, 3)];
 const WRITERS: usize = 16;
@@ -32,7 +33,7 @@ const EACH: usize = 25;
 const RIVALS: usize = 8;
 const TURNS: usize = 10;
 
-/// A vault, and the home of those who work in it.
+/// A vault, and the home of its users.
 struct Place {
     root: PathBuf,
     home: PathBuf,
@@ -71,7 +72,7 @@ impl Place {
         }
     }
 
-    /// Nothing is damaged or unsettled, and only files that were edited before differ.
+    /// Checks that nothing is damaged or unsettled, and only files that were edited before differ.
     fn sound(&self) -> Result<Value> {
         let args = ["verify", "--json", "--allow-drift"];
         let output = self.output(&args)?;
@@ -87,7 +88,7 @@ impl Place {
         }
     }
 
-    /// Recovers; that is what `recover --dry-run` lists.
+    /// Recovers, and checks that `recover --dry-run` lists the same.
     fn recover_as_listed(&self) -> Result<()> {
         let listed = |args: &[&str]| -> Result<Value> {
             let mut report = self.done(args)?;
@@ -116,7 +117,7 @@ fn complaint(args: &[&str], output: &Output) -> String {
     format!("`ctx {}`: {}\n{out}{err}", args.join(" "), output.status)
 }
 
-/// Kills publications, prints the table, and gives the claims that did not hold.
+/// Kills publications, prints the table, and returns the claims that failed.
 pub(crate) fn kills(options: &Options) -> Result<Vec<String>> {
     let mut out = String::new();
     head(
@@ -128,7 +129,7 @@ pub(crate) fn kills(options: &Options) -> Result<Vec<String>> {
     for (documents, times) in rounds {
         let place = Place::new(&options.dir, &format!("kills-{documents}"))?;
         let mut draw = Draw::new(options.seed.unwrap_or(7), *documents, *times);
-        // The last line is another one each round.
+        // The last line differs in each round.
         let edit = |round: &str| -> Result<()> {
             for n in 0..*documents {
                 let path = place.root.join(format!("nodes/d{n}.md"));
@@ -167,7 +168,7 @@ pub(crate) fn kills(options: &Options) -> Result<Vec<String>> {
     Ok(broken)
 }
 
-/// Kills submissions and approvals, prints the table, and gives the claims that did not hold.
+/// Kills submissions and approvals, prints the table, and returns the claims that failed.
 fn reviews(options: &Options) -> Result<Vec<String>> {
     let mut out = String::new();
     head(&mut out, "documents | step | killed | not done | done | too late");
@@ -200,7 +201,7 @@ fn reviews(options: &Options) -> Result<Vec<String>> {
 struct Reviewed {
     place: Place,
     ids: Vec<String>,
-    /// What is served.
+    /// The word in the served texts.
     served: String,
 }
 
@@ -220,8 +221,8 @@ impl Reviewed {
         Ok(Self { place, ids, served: "round 0".to_owned() })
     }
 
-    /// Edits, submits and approves everything; both steps are killed at a moment that is drawn from
-    /// their usual times, and then done again. Gives how long they took.
+    /// Edits, submits and approves everything; both steps are killed at a random moment of their
+    /// usual time, and then repeated. Returns their times.
     fn round(
         &mut self,
         round: usize,
@@ -262,7 +263,7 @@ impl Reviewed {
         }
     }
 
-    /// Kills a step; gives whether it was over, and whether it is done.
+    /// Kills a step; returns whether it had ended, and whether its work is done.
     fn kill(
         &self,
         args: &[&str],
@@ -280,7 +281,7 @@ impl Reviewed {
         if !is_new && !self.is_served(&self.served)? {
             return Err("documents of two rounds are served".into());
         }
-        // The next writer knows what a step became.
+        // The next writer determines the outcome of a step.
         self.place.recover_as_listed()?;
         self.place.sound()?;
         let report = self.place.done(&["review", "--all", "--json", "--as", "kim@example.com"])?;
@@ -293,7 +294,7 @@ impl Reviewed {
         }
     }
 
-    /// Whether every document is served as of this round.
+    /// Returns true if every document is served as of this round.
     fn is_served(&self, word: &str) -> Result<bool> {
         let output = self.place.done(&["resolve", "type:document", "--bodies", "--json"])?;
         let documents: Vec<&Value> = output["documents"].as_array().into_iter().flatten().collect();
@@ -325,12 +326,12 @@ fn kill_one(
         (false, 1) => counts[1] += 1,
         (was_over, n) => return Err(format!("{n} checkpoints more, over: {was_over}").into()),
     }
-    // Each other time the next publication recovers by itself.
+    // In every other round, the next publication recovers by itself.
     if round.is_multiple_of(2) {
         place.recover_as_listed()?;
         place.sound()?;
     }
-    // The next publication takes everything in that was not published.
+    // The next publication includes everything that was not published.
     place.done(&["publish", "--all"])?;
     let report = place.done(&["verify", "--json"])?;
     let served = place.output(&["read", "nodes/d0"])?;
@@ -341,7 +342,7 @@ fn kill_one(
     Ok(())
 }
 
-/// Lets many work at once, prints the table, and gives the claims that did not hold.
+/// Runs many writers at once, prints the table, and returns the claims that failed.
 pub(crate) fn writers(options: &Options) -> Result<Vec<String>> {
     let mut out = String::new();
     head(
@@ -357,7 +358,7 @@ pub(crate) fn writers(options: &Options) -> Result<Vec<String>> {
     Ok(broken)
 }
 
-/// Who writes: processes of `ctx`, or threads of this one through the library.
+/// The kind of writers: processes of `ctx`, or threads of this one through the library.
 #[derive(Clone, Copy)]
 enum By {
     Processes,
@@ -373,10 +374,10 @@ impl By {
     }
 }
 
-/// What a writer says when it is done: how often it was refused.
+/// The result of a writer: its number of refusals.
 type Count = std::result::Result<u64, String>;
 
-/// Several who publish documents of their own.
+/// Runs writers of different documents.
 fn distinct(options: &Options, by: By, out: &mut String, broken: &mut Vec<String>) -> Result<()> {
     let (writers, each) = if options.quick { (4, 4) } else { (WRITERS, EACH) };
     let place = Place::new(&options.dir, &format!("writers-{}", by.word()))?;
@@ -411,7 +412,7 @@ fn distinct(options: &Options, by: By, out: &mut String, broken: &mut Vec<String
     Ok(())
 }
 
-/// Several who read, edit and publish one document.
+/// Runs writers that read, edit and publish the same document.
 fn rivals(options: &Options, by: By, out: &mut String, broken: &mut Vec<String>) -> Result<()> {
     let turns = if options.quick { 3 } else { TURNS };
     let place = Place::new(&options.dir, &format!("rivals-{}", by.word()))?;
@@ -452,12 +453,12 @@ fn rivals(options: &Options, by: By, out: &mut String, broken: &mut Vec<String>)
     Ok(())
 }
 
-/// What a writer adds in a turn.
+/// Returns the line that a writer adds in a turn.
 fn line(writer: usize, turn: usize) -> String {
     format!("- {writer} in turn {turn}\n")
 }
 
-/// A row of the table: how many at once, publications, refusals, looks.
+/// Adds a row to the table: the number of writers, publications, refusals, and reads.
 fn tell(out: &mut String, what: &str, by: By, counts: [u64; 4], began: Instant) {
     let [at_once, publications, refused, looks] = counts;
     let at_once = format!("{at_once} {}", by.word());
@@ -467,14 +468,14 @@ fn tell(out: &mut String, what: &str, by: By, counts: [u64; 4], began: Instant) 
     row(out, &[what.to_owned(), at_once, publications, refused, looks, seconds]);
 }
 
-/// Reads what is published, adds a line, and publishes it if that is still what is published; says
-/// whether it was.
+/// Reads the published text, adds a line, and publishes it if the published text is still the same;
+/// returns true if it was.
 fn append(place: &Place, line: &str) -> Result<bool> {
     static EDITOR: std::sync::Mutex<()> = std::sync::Mutex::new(());
     let read = place.done(&["read", "nodes/one", "--json"])?;
     let version = read["version"].as_u64().ok_or("no version")?.to_string();
     let text = String::from_utf8(place.output(&["show", "nodes/one", &version])?.stdout)?;
-    // There is one file: a process that edits it says what it was edited from.
+    // There is one file, and its editor records the version that it was edited from.
     let _editing = EDITOR.lock().map_err(|_| "an editor panicked")?;
     fs::write(place.root.join("nodes/one.md"), format!("{text}{line}"))?;
     let args = ["publish", "nodes/one", "--expect-version", &version, "--lock-timeout", "600"];
@@ -486,8 +487,8 @@ fn append(place: &Place, line: &str) -> Result<bool> {
     }
 }
 
-/// Runs writers, and beside them two who read and verify; gives the sum of what the writers count,
-/// and how often the others looked.
+/// Runs writers, and in parallel two processes that read and verify; returns the sum of the counts
+/// of the writers, and the number of reads.
 fn beside(
     place: &Place,
     writers: usize,

@@ -1,17 +1,17 @@
 //! `cargo bench -p experiments`: experiments of the ContextNest paper, run against this code.
 //!
-//! `e2` repeats queries in fresh processes and compares what they answer, byte by byte (paper, E2
-//! in section 12.3). `stale` counts which way of finding text hands out what is no longer, or never
-//! was, published (section 11.2). `e3` makes every attack of the threat model and looks at what
-//! `verify` finds (E3 in section 12.3). `storage` keeps ten years of edits in vaults, in git and as
-//! files (E8 in section 12.3). `honest` looks for false alarms in what people honestly do to a
-//! vault, and `mutation` flips bits of every authoritative file. `faults`, `full`, `recovered`,
-//! `crashes`, `kills` and `writers` stop commands wherever they can be stopped, and let many run at once. They
-//! print the tables of `docs/experiments.md`; a claim that does not hold is an error, so that a
-//! short run of them is a test. Progress goes to stderr.
+//! `e2` repeats queries in fresh processes and compares their answers, byte by byte (paper, E2 in
+//! section 12.3). `stale` counts which ways of finding text return superseded or unpublished texts
+//! (section 11.2). `e3` makes every attack of the threat model and checks the findings of `verify`
+//! (E3 in section 12.3). `storage` keeps ten years of edits in vaults, in git and as files (E8 in
+//! section 12.3). `honest` looks for false alarms about honest edits and commands, and `mutation`
+//! flips bits of every authoritative file. `faults`, `full`, `recovered`, `crashes`, `kills` and
+//! `writers` interrupt commands everywhere, and run many at once. They print the tables of
+//! `docs/experiments.md`; a claim that fails is an error, so that a short run of them is a test.
+//! Progress goes to stderr.
 //!
-//! `vaults` makes no claim: it leaves attacked vaults in `DIR/experiments`, each with the answer
-//! of `verify --json`, for the reader in `spec/reader`.
+//! `vaults` is without claims: it writes attacked vaults to `DIR/experiments`, each with the answer of
+//! `verify --json`, for the reader in `spec/reader`.
 //!
 //! ```text
 //! cargo bench -p experiments --
@@ -55,7 +55,7 @@ fn main() -> Result<()> {
     if let Some(above) = options.dir.parent() {
         fs::create_dir_all(above)?;
     }
-    // What is there already is not ours to remove.
+    // An existing folder must not be removed.
     fs::create_dir(&options.dir).map_err(|why| format!("{}: {why}", options.dir.display()))?;
     let broken = run(&options);
     if options.chosen != Some(VAULTS) {
@@ -63,12 +63,12 @@ fn main() -> Result<()> {
     }
     let broken = broken?;
     for claim in &broken {
-        eprintln!("does not hold: {claim}");
+        eprintln!("claim failed: {claim}");
     }
-    if broken.is_empty() { Ok(()) } else { Err("a claim does not hold".into()) }
+    if broken.is_empty() { Ok(()) } else { Err("a claim failed".into()) }
 }
 
-/// An experiment, which gives the claims that did not hold.
+/// An experiment, which returns the claims that failed.
 type Experiment = fn(&Options) -> Result<Vec<String>>;
 
 /// The experiments that make claims, in the order of their runs.
@@ -88,10 +88,10 @@ const EXPERIMENTS: [(&str, Experiment); 13] = [
     ("writers", kills::writers),
 ];
 
-/// The one that makes no claim.
+/// The name of the one without claims.
 const VAULTS: &str = "vaults";
 
-/// Runs the chosen experiments and gives the claims that did not hold.
+/// Runs the chosen experiments and returns the claims that failed.
 fn run(options: &Options) -> Result<Vec<String>> {
     if options.chosen == Some(VAULTS) {
         e3::write_vaults(options)?;
@@ -107,38 +107,39 @@ fn run(options: &Options) -> Result<Vec<String>> {
     Ok(broken)
 }
 
-/// A number of full size, of a quick run, and of a brief one.
+/// A number for a full, a quick, and a brief run.
 type Sizes<T> = (T, T, T);
 
 struct Options {
-    /// One of them; else all.
+    /// The chosen experiment; `None` for all.
     chosen: Option<&'static str>,
-    /// Where the vaults are made.
+    /// Folder of the vaults.
     dir: PathBuf,
-    /// Whether that was said, and is not the place for want of another.
+    /// True if the user named the folder.
     dir_named: bool,
-    /// Small vaults, and few of them.
+    /// True for small vaults, and few of them.
     quick: bool,
-    /// A quick run with a sample of what takes long: every attack, command and kind of vault is in it.
+    /// True for a quick run with a sample of slow cases: it still covers every attack, command and
+    /// kind of vault.
     brief: bool,
     services: usize,
-    /// How many queries each arm has.
+    /// Number of queries of each arm.
     queries: usize,
-    /// How often each query is asked in each vault.
+    /// Number of times that each query is asked in each vault.
     repetitions: usize,
-    /// How many of a hundred repetitions find no index, of selectors and of searches. A search
-    /// without one reads and indexes all documents, which takes longer than all else.
+    /// Percentages of repetitions without an index, of selectors and of searches. A search without
+    /// one reads and indexes all documents, which takes longer than everything else.
     cold: [usize; 2],
-    /// The one history of `honest` to draw, to see it again; the bits that `mutation` draws.
+    /// Seed of the only history of `honest`, to repeat it; or of the bits of `mutation`.
     seed: Option<u64>,
-    /// Where `storage` draws its figure.
+    /// Path of the figure of `storage`.
     figure: Option<PathBuf>,
-    /// The commands of `faults` whose names have this word; else all.
+    /// A word in the names of the commands of `faults` to run; `None` for all.
     only: Option<String>,
 }
 
 impl Options {
-    /// The size of this run.
+    /// Returns the size for this run.
     fn size<T>(&self, (full, quick, brief): Sizes<T>) -> T {
         match (self.quick, self.brief) {
             (false, _) => full,
@@ -163,7 +164,7 @@ impl Options {
             figure: None,
             only: None,
         };
-        // `cargo bench` says `--bench`; without it this runs as a test, which is to be short.
+        // `cargo bench` passes `--bench`; without it this runs as a test, which must be short.
         let (mut is_bench, mut quick) = (false, false);
         let mut args = args.peekable();
         while let Some(arg) = args.next() {
@@ -182,7 +183,7 @@ impl Options {
                 "--brief" => (quick, options.brief) = (true, true),
                 "--repetitions" => options.repetitions = value()?.parse()?,
                 "--cold" => options.cold = [value()?.parse()?; 2],
-                // A folder of our own in it: it is removed at the end.
+                // A folder of its own inside, which is removed at the end.
                 "--dir" => {
                     options.dir = Path::new(&value()?).join("experiments");
                     options.dir_named = true;
@@ -190,7 +191,7 @@ impl Options {
                 other => return Err(format!("unknown argument `{other}`").into()),
             }
         }
-        // Several may run side by side.
+        // Several experiments may run at the same time.
         if let Some(chosen) = options.chosen.filter(|_| !options.dir_named) {
             options.dir.set_file_name(format!("experiments-{chosen}"));
         }

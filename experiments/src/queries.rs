@@ -2,13 +2,13 @@
 
 use crate::corpus::{Document, Draw};
 
-/// One question, as arguments of the binary.
+/// One query, as arguments of the binary.
 pub(crate) struct Query {
     pub(crate) class: &'static str,
     pub(crate) args: Vec<String>,
 }
 
-/// What selectors are made of.
+/// Parts of selectors.
 struct Facts<'d> {
     id: &'d str,
     kind: &'d str,
@@ -32,7 +32,7 @@ impl<'d> Facts<'d> {
     }
 }
 
-/// Selectors of every kind of term and operator.
+/// Returns selectors with every kind of term and operator.
 pub(crate) fn selectors(corpus: &[Document], count: usize, seed: u64) -> Vec<Query> {
     let facts: Vec<Facts<'_>> = corpus.iter().map(Facts::of).collect();
     let mut draw = Draw::new(seed, 1, 0);
@@ -72,7 +72,7 @@ pub(crate) fn selectors(corpus: &[Document], count: usize, seed: u64) -> Vec<Que
     made
 }
 
-/// Searches of one to five words, and phrases, of the texts.
+/// Returns searches of one to five words, and of phrases, from the texts.
 pub(crate) fn searches(corpus: &[Document], count: usize, seed: u64) -> Vec<Query> {
     const CLASSES: [&str; 5] = ["one word", "two words", "three words", "five words", "phrase"];
     let mut draw = Draw::new(seed, 2, 0);
@@ -98,7 +98,7 @@ fn word<'d>(corpus: &'d [Document], draw: &mut Draw) -> &'d str {
     words[draw.below(words.len())]
 }
 
-/// Three words that stand next to one another, half of the time with a word from elsewhere.
+/// Returns three consecutive words, half of the time with a word from elsewhere.
 fn phrase(corpus: &[Document], draw: &mut Draw) -> String {
     let document = &corpus[draw.below(corpus.len())];
     let (_, body) = document.text.split_once("\n---\n").unwrap_or(("", &document.text));

@@ -1,7 +1,6 @@
-//! The reference implementation, as far as what it leaves in a vault: a writer of its own, small,
-//! that shares no line with ours. It knows nothing of governance files, and every instant of a
-//! publication is another one: `updated_at`, then `published_at`, then `edited_at`, then the
-//! checkpoint.
+//! A small writer with the effects of the reference implementation on a vault, which shares no code
+//! with ctx. It does not know governance files, and every time of a publication differs:
+//! `updated_at`, then `published_at`, then `edited_at`, then the checkpoint.
 
 use std::collections::BTreeMap;
 use std::fs::{self, OpenOptions};
@@ -26,7 +25,7 @@ const LOG: &str = ".versions/context_history.yaml";
 /// Lines of context around a change, as jsdiff prints them.
 const CONTEXT: usize = 4;
 
-/// What is written of one document.
+/// The kind of a new version of a document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum What {
     Published,
@@ -39,7 +38,7 @@ pub(crate) struct OtherTool<'t> {
     pub(crate) root: &'t Path,
     pub(crate) principal: &'t str,
     pub(crate) draw: &'t mut Draw,
-    /// Its clock, which goes on with everything that it writes.
+    /// Its clock, which advances with each write.
     pub(crate) now: i64,
 }
 
@@ -54,9 +53,9 @@ struct Last {
 }
 
 impl OtherTool<'_> {
-    /// Writes the next version of a document; gives its live text, its number and its chain hash.
-    /// None where the tool would meet a time that is before what is recorded: it has no rule for
-    /// that, and this is not about clocks.
+    /// Writes the next version of a document; returns its live text, its number and its chain hash.
+    /// `None` if its time would be before the recorded ones: the tool lacks a rule for that,
+    /// and this is not about clocks.
     pub(crate) fn version(
         &mut self,
         id: &str,
@@ -128,7 +127,7 @@ impl OtherTool<'_> {
         Ok(Some((text, version, chain)))
     }
 
-    /// Seals what the maps held of documents, and these versions, under one checkpoint.
+    /// Seals the documents of the maps, and these versions, under one checkpoint.
     pub(crate) fn checkpoint(
         &mut self,
         trigger: &str,
@@ -165,12 +164,12 @@ impl OtherTool<'_> {
         append(&self.root.join(LOG), &entry)
     }
 
-    /// Whether its clock is not behind the log.
+    /// Returns true if its clock is not behind the log.
     pub(crate) fn is_on_time(&self) -> Result<bool> {
         Ok(self.last()?.at.is_none_or(|at| at.millis() < self.now))
     }
 
-    /// Whether a document stands in the last map.
+    /// Returns true if the last map contains a document.
     pub(crate) fn seals(&self, id: &str) -> Result<bool> {
         Ok(self.last()?.versions.contains_key(id))
     }
@@ -179,7 +178,7 @@ impl OtherTool<'_> {
         let Ok(log) = fs::read_to_string(self.root.join(LOG)) else {
             return Ok(Last::default());
         };
-        // The last entry alone, since a log of whole maps is long.
+        // Only the last entry is read, since a log of whole maps is long.
         let Some(from) = log.rfind("\n  - checkpoint: ") else { return Ok(Last::default()) };
         let entry: Value = serde_yaml::from_str(&log[from..])?;
         let entry = &entry[0];
@@ -205,7 +204,7 @@ impl OtherTool<'_> {
         self.root.join(folder).join(".versions").join(name)
     }
 
-    /// The text of a version; reading is not what is tried here.
+    /// Returns the text of a version; reading is not tested here.
     fn text(&self, id: &str, version: u64) -> Result<String> {
         let (vault, id) = (Vault::open(self.root)?, id.parse::<DocumentId>()?);
         let history = replay::load(vault.files(), &id)?;
@@ -231,7 +230,7 @@ pub(crate) fn create(root: &Path, id: &str, title: &str, body: &str) -> Result<(
     write(root, &format!("{id}.md"), text)
 }
 
-/// The text with the fields that a publication sets, each on its line.
+/// Returns the text with the fields that a publication sets, each on its line.
 fn stamped(live: &str, status: &str, version: u64, updated: &Timestamp) -> String {
     let end = live[4..].find("\n---\n").map_or(live.len(), |at| at + 5);
     let (fields, rest) = live.split_at(end);
@@ -254,7 +253,7 @@ fn stamped(live: &str, status: &str, version: u64, updated: &Timestamp) -> Strin
     format!("{}\n{rest}", lines.join("\n"))
 }
 
-/// A unified diff with one hunk, under the header that jsdiff writes.
+/// Returns a unified diff with one hunk, under the header that jsdiff writes.
 fn jsdiff(old: &str, new: &str, from: u64, to: u64) -> String {
     let (old, new): (Vec<&str>, Vec<&str>) =
         (old.split_inclusive('\n').collect(), new.split_inclusive('\n').collect());

@@ -1,12 +1,12 @@
-//! A year of an agent that consults sources of four volatilities, in vaults that keep what was
-//! fetched for 1, 7, 30 and 365 days: what staging costs on the disk, and how much of what the agent
-//! consumed an auditor can still be shown (paper, "Staged source-node lifecycle" in section 12.4).
+//! A year of an agent that consults sources of four volatilities, in vaults that keep results for
+//! 1, 7, 30 and 365 days: the size of the staged results, and the share of the consumed results
+//! that an auditor can still see (paper, "Staged source-node lifecycle" in section 12.4).
 //!
-//! Each day some results are recorded by `ctx source record`, then `ctx stage gc` collects. Then the
-//! auditor asks for what was consumed some days before: its content is found if the file that the
-//! hash of the hydration names is there and has that hash. A result younger than the retention that
-//! is not found, or a vault that `ctx verify` does not call intact at the end, is a claim that does
-//! not hold.
+//! Each day some results are recorded by `ctx source record`, then `ctx stage gc` collects. Then
+//! the auditor asks for results that were consumed some days before: a content is found if the
+//! file that the hash of the hydration names exists and has that hash. The claim fails if a
+//! result younger than the retention is not found, or if `ctx verify` does not call a vault
+//! intact at the end.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -17,28 +17,28 @@ use crate::Options;
 use crate::inside::{Person, scratch};
 use crate::process::{Result, head, row};
 
-/// Name, and after how many minutes a source says something else.
+/// Name, and minutes between changes of a source.
 const SOURCES: [(&str, i64); 4] =
     [("minutes", 15), ("hours", 6 * 60), ("weeks", 7 * 24 * 60), ("years", 365 * 24 * 60)];
 const RETENTIONS: [i64; 4] = [1, 7, 30, 365];
-/// How many days after the consumption the auditor asks.
+/// Days between consumption and question.
 const ASKED: [i64; 3] = [3, 20, 180];
-/// How many bytes a result has.
+/// Length of a result in bytes.
 const RESULT: usize = 4096;
 const DAY: i64 = 24 * 60;
 /// 2026-01-01T00:00:00Z, in minutes.
 const BEGIN: i64 = 29_453_760;
-/// Before midnight, when the day's results are collected and asked for.
+/// The time before midnight, when the day's results are collected and asked for.
 const CLOSE: i64 = DAY - 1;
 
-/// How long and how often.
+/// Duration and frequency.
 struct Scale {
     days: i64,
     /// Consumptions of each source in a day.
     each_day: i64,
 }
 
-/// Runs the experiment, prints its table, and gives the claims that did not hold.
+/// Runs the experiment, prints its table, and returns the claims that failed.
 pub(crate) fn run(options: &Options) -> Result<Vec<String>> {
     let scale = match options.quick {
         true => Scale { days: 40, each_day: 2 },
@@ -74,7 +74,7 @@ pub(crate) fn run(options: &Options) -> Result<Vec<String>> {
     Ok(broken)
 }
 
-/// What was consumed: when, of which source, and the hash that the record has.
+/// A consumed result: its time, its source, and its recorded hash.
 struct Consumed {
     minute: i64,
     source: usize,
@@ -84,19 +84,20 @@ struct Consumed {
 struct Vault {
     root: PathBuf,
     agent: Clocked,
-    /// Days.
+    /// In days.
     retention: i64,
     consumed: Vec<Consumed>,
-    /// For each source and each of `ASKED`, how often was asked, and how often it was shown.
+    /// For each source and each of `ASKED`, the number of questions, and of results that
+    /// were shown.
     asked: [[(usize, usize); ASKED.len()]; SOURCES.len()],
     broken: Vec<String>,
 }
 
-/// An agent whose clock is set.
+/// An agent with a fixed clock.
 struct Clocked(Person);
 
 impl Clocked {
-    /// The agent at a minute after the beginning.
+    /// Returns the agent at a minute after the beginning.
     fn at(&self, minute: i64) -> Person {
         Person { now: (BEGIN + minute) * 60_000, ..self.0.clone() }
     }
@@ -127,7 +128,7 @@ impl Vault {
         Ok(Self { root, agent, retention, consumed, asked, broken })
     }
 
-    /// A day of the agent, the collection, and the questions of the auditor.
+    /// Passes a day of the agent, the collection, and the questions of the auditor.
     fn pass(&mut self, day: i64, each_day: i64) -> Result<()> {
         for n in 0..each_day {
             let minute = day * DAY + n * (CLOSE / each_day) + 1;
@@ -171,7 +172,7 @@ impl Vault {
         self.root.join(".context/staging/objects").join(&digits[..2]).join(&digits[2..])
     }
 
-    /// Whether the content that was consumed is there, as its record says.
+    /// Returns true if the consumed content exists and matches its record.
     fn is_shown(&self, one: &Consumed) -> bool {
         fs::read(self.path(&one.digits)).is_ok_and(|bytes| hex(&bytes) == one.digits)
     }
@@ -199,7 +200,7 @@ impl Vault {
     }
 }
 
-/// What a source says in one of its periods.
+/// Returns the answer of a source in one of its periods.
 fn content(name: &str, period: i64) -> Vec<u8> {
     let line = format!("{name}, period {period}: the value is {}.\n", period * 7919 % 1000);
     line.bytes().cycle().take(RESULT).collect()

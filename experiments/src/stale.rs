@@ -1,8 +1,8 @@
-//! The stale-version attack without a language model: which way of finding text hands out what is
-//! superseded, or was never published, and how much it puts into a context.
+//! The stale-version attack without a language model: which ways of finding text return superseded
+//! or unpublished texts, and how much they put into a context.
 //!
-//! A text is judged by whole sentences: whether the current one of the fact that is asked for is in
-//! it, and whether a sentence is that contradicts this fact, or any other fact.
+//! A text is judged by whole sentences: whether it contains the current sentence of the fact in
+//! question, and whether it contains one that contradicts this fact, or any other fact.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -15,11 +15,11 @@ use crate::corpus;
 use crate::handbook::{Fact, How, PLANTED, SUPERSEDED, Superseded};
 use crate::process::{Result, command, head, output, row};
 
-/// Services of the corpus whose documents stand beside those of the company.
+/// Number of services of the corpus whose documents are added to those of the company.
 const SERVICES: usize = 2;
 const SEED: u64 = 42;
 
-/// Runs the experiment, prints its tables, and gives the claims that did not hold.
+/// Runs the experiment, prints its tables, and returns the claims that failed.
 pub(crate) fn run(options: &Options) -> Result<Vec<String>> {
     eprintln!("stale: a vault with {} superseded documents", SUPERSEDED.len());
     let innocent = corpus::documents(SERVICES, SEED).map(|document| document.text);
@@ -95,7 +95,7 @@ fn asked() -> Vec<Asked> {
     asked
 }
 
-/// Every sentence that must not be handed out.
+/// Returns every sentence that must not be returned.
 fn all_wrong() -> Vec<&'static str> {
     let was = SUPERSEDED.iter().flat_map(|document| &document.facts).map(|fact| fact.was);
     was.chain(PLANTED.iter().flat_map(|planted| planted.says).map(|(_, _, line)| *line)).collect()
@@ -109,7 +109,7 @@ struct Vault {
 }
 
 impl Vault {
-    /// Publishes the old versions, supersedes them, and lays the planted texts beside.
+    /// Publishes the old versions, supersedes them, and adds the planted texts.
     fn make(root: &Path) -> Result<Self> {
         let documents = corpus::write(root, SERVICES, SEED)? + SUPERSEDED.len();
         eprintln!("stale: {documents} documents");
@@ -138,7 +138,7 @@ impl Vault {
         let numbers = numbers.filter_map(|checkpoint| checkpoint["checkpoint"].as_u64());
         vault.before = numbers.max().ok_or("no checkpoint")?;
         for document in &SUPERSEDED {
-            // What publishing wrote into the frontmatter stays, as it does under an editor.
+            // The fields that publishing wrote into the frontmatter stay, as under an editor.
             let path = root.join(format!("{}.md", document.id));
             let mut text = fs::read_to_string(&path)?;
             for fact in &document.facts {
@@ -175,7 +175,7 @@ impl Vault {
         let mut command = command(&self.root, &args);
         let done = command.env("XDG_CACHE_HOME", &self.cache).output()?;
         let said = String::from_utf8_lossy(&done.stderr);
-        // A lone URI of a document that is not published is refused.
+        // A lone URI of an unpublished document is refused.
         match done.status.code() {
             Some(1) if done.stdout.is_empty() && said.contains("error[unknown-id]") => {
                 Ok(String::new())
@@ -185,7 +185,7 @@ impl Vault {
         }
     }
 
-    /// The whole documents of the best hits, each document once.
+    /// Returns the whole documents of the best hits, each document once.
     fn search(&self, words: &str, k: usize) -> Result<String> {
         let found = self.json(&["search", words, "--limit", "200", "--json"])?;
         let mut ids: Vec<&str> = Vec::new();
@@ -201,15 +201,15 @@ impl Vault {
     }
 }
 
-/// A way of finding text, and what came of it.
+/// A way of finding text, and its results.
 struct Arm {
     name: String,
-    /// Whether it claims never to hand out what is not published and current.
+    /// True if it claims to return only published and current texts.
     governed: bool,
     queries: usize,
     current: usize,
     contradicted: usize,
-    /// Contradicted, and the current fact is not there either.
+    /// Contradicted answers without the current fact.
     misled: usize,
     wrong: usize,
     tokens: usize,
@@ -240,7 +240,7 @@ impl Arm {
     }
 }
 
-/// Asks for every wrong sentence, in every way there is, and gives the answers that hold one.
+/// Asks for every wrong sentence, in every possible way, and returns the answers that contain one.
 fn never_returned(vault: &Vault, asked: &[Asked]) -> Result<Vec<String>> {
     let mut broken = Vec::new();
     let mut answers = 0;
@@ -260,7 +260,7 @@ fn never_returned(vault: &Vault, asked: &[Asked]) -> Result<Vec<String>> {
     }
     for wrong in all_wrong() {
         let phrase = format!("\"{wrong}\"");
-        // Not as JSON, which repeats the question.
+        // JSON is not used, because it repeats the query.
         check(&format!("search {phrase}"), &vault.ask(&["search", &phrase, "--limit", "200"])?);
         check(&format!("search {wrong}"), &vault.ask(&["search", wrong, "--limit", "200"])?);
     }
@@ -276,7 +276,7 @@ fn never_returned(vault: &Vault, asked: &[Asked]) -> Result<Vec<String>> {
     Ok(broken)
 }
 
-/// As of the checkpoint before, every old fact is returned and no later one.
+/// Checks that the checkpoint before returns every old fact and no later one.
 fn returned_as_of_then(vault: &Vault, asked: &[Asked]) -> Result<Vec<String>> {
     let mut table = String::new();
     head(&mut table, "way | queries | what was current then | what came later");
@@ -303,20 +303,20 @@ fn returned_as_of_then(vault: &Vault, asked: &[Asked]) -> Result<Vec<String>> {
     Ok(broken)
 }
 
-/// A file of the folder as a pipeline without knowledge of vaults reads it.
+/// A file of the folder, as a pipeline without knowledge of vaults reads it.
 struct File {
     path: PathBuf,
     text: String,
 }
 
 impl File {
-    /// Whether it belongs to the history or the settings of the vault.
+    /// Returns true if the file belongs to the histories or the settings of the vault.
     fn is_stored(&self) -> bool {
         self.path.components().any(|part| part.as_os_str().as_encoded_bytes().starts_with(b"."))
     }
 }
 
-/// Every Markdown and YAML file beneath a folder, in the order of paths relative to it.
+/// Returns every Markdown and YAML file in a folder, in the order of relative paths.
 fn files_below(root: &Path) -> Result<Vec<File>> {
     let (mut found, mut folders) = (Vec::new(), vec![root.to_owned()]);
     while let Some(folder) = folders.pop() {

@@ -1,5 +1,5 @@
-//! Many threads of one process that publish through the library, each with a vault of its own
-//! opened from the same folder.
+//! Many threads of one process that publish through the library, each with its own vault, opened
+//! from the same folder.
 
 use std::fs;
 use std::path::Path;
@@ -15,7 +15,7 @@ use contextnest::record::trusted_head;
 use contextnest::write::commit::expect::Expect;
 use contextnest::write::publish::{Author, Mode, PublishError, Request, Which, publish};
 
-/// There is one live file: a process that edits it publishes it, or lets it be.
+/// There is one live file: a thread that edits it publishes it, or leaves it.
 static EDITOR: Mutex<()> = Mutex::new(());
 
 type Outcome<T> = Result<T, String>;
@@ -46,8 +46,8 @@ pub(crate) fn publish_new(root: &Path, id: &str) -> Outcome<()> {
     publish(&open(root)?, &request(&id, Expect::default())?).map(drop).map_err(shown_text)
 }
 
-/// Reads what is published, adds a line, and publishes it if that is still what is published; says
-/// whether it was.
+/// Reads the published text, adds a line, and publishes it if the published text is still the same;
+/// returns true if it was.
 pub(crate) fn append(root: &Path, id: &str, line: &str) -> Outcome<bool> {
     let vault = open(root)?;
     let id: DocumentId = id.parse().map_err(shown_text)?;

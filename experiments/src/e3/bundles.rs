@@ -22,12 +22,12 @@ pub(super) struct Bundles {
     bundle: Bundle,
     other: Bundle,
     head: String,
-    /// Bundles of what was published past the review, by the attack, each with its head.
+    /// Bundles of documents that were published past the review, by the attack, each with its head.
     unapproved: BTreeMap<&'static str, (Bundle, String)>,
 }
 
 impl Bundles {
-    /// Has two vaults read and exported, each a fresh copy in a folder.
+    /// Reads and exports two vaults, each a fresh copy in a folder.
     pub(super) fn make(base: &Path, other: &Path, folder: &Path) -> Result<Self> {
         let (bundle, head) = exported(base, &folder.join("own"))?;
         let (other, _) = exported(other, &folder.join("other"))?;
@@ -99,16 +99,16 @@ const STEWARDS: &str = "version: 1\nvault:\n  - {principal: ana@example.com, rol
     - {principal: kim@example.com, role: reviewer}\n  - {principal: bo@example.com, role: reviewer}\n\
     review: {vault: {required: 2}}\n";
 
-/// What `ctx evidence verify` says.
+/// The report of `ctx evidence verify`.
 #[derive(Debug)]
 struct Said {
     exit: u8,
-    /// The kinds and verdicts of the items that do not hold, or the code of the error.
+    /// The kinds and verdicts of the items that failed, or the code of the error.
     found: Vec<String>,
 }
 
-/// The bundle of a document that an attack published past the review, in a copy of a vault; and the
-/// last head. `None` if the vault has no place for the attack.
+/// Returns the bundle of a document that an attack published past the review, in a copy of a vault,
+/// and the last head; `None` if the attack does not apply to the vault.
 fn unreviewed(vault: &Path, folder: &Path, name: &str) -> Result<Option<(Bundle, String)>> {
     let (root, state) = (folder.join("vault"), folder.join("state"));
     fs::create_dir_all(&root)?;
@@ -130,8 +130,8 @@ fn unreviewed(vault: &Path, folder: &Path, name: &str) -> Result<Option<(Bundle,
     Ok(Some((bundle, run(&["head"]).stdout.trim().to_owned())))
 }
 
-/// A bundle of what one session read in a copy of a vault, at two checkpoints and after reviews, before
-/// one more event; and the last head.
+/// Returns a bundle of the accesses of one session in a copy of a vault, at two checkpoints and
+/// after reviews, before one more event; and the last head.
 fn exported(vault: &Path, folder: &Path) -> Result<(Bundle, String)> {
     let (root, state) = (folder.join("vault"), folder.join("state"));
     fs::create_dir_all(&root)?;

@@ -1,11 +1,11 @@
-//! Chance that is the same in every run.
+//! A random generator that is the same in every run.
 
-/// splitmix64.
+/// A generator (splitmix64).
 #[derive(Clone, Debug)]
 pub(super) struct Draw(u64);
 
 impl Draw {
-    /// Chance of its own for each thing that has a name.
+    /// Returns an independent generator for each name.
     pub(super) fn new(seed: u64, name: &str) -> Self {
         let mut draw = Self(seed);
         for byte in name.bytes() {
@@ -23,12 +23,12 @@ impl Draw {
         mixed ^ (mixed >> 31)
     }
 
-    /// A number below a bound that is above 0.
+    /// Returns a number below a bound that is above 0.
     pub(super) fn below(&mut self, bound: usize) -> usize {
         usize::try_from(self.next() % bound.max(1) as u64).unwrap_or(0)
     }
 
-    /// One of these, if there is any.
+    /// Returns one of these, if there is any.
     pub(super) fn pick<T>(&mut self, from: impl IntoIterator<Item = T>) -> Option<T> {
         let mut from: Vec<T> = from.into_iter().collect();
         if from.is_empty() {
@@ -38,12 +38,12 @@ impl Draw {
         Some(from.swap_remove(at))
     }
 
-    /// One of these.
+    /// Returns one of these.
     pub(super) fn of<'t>(&mut self, from: &[&'t str]) -> &'t str {
         from[self.below(from.len())]
     }
 
-    /// Brings them into another order.
+    /// Shuffles the items.
     pub(super) fn shuffle<T>(&mut self, items: &mut [T]) {
         for at in (1..items.len()).rev() {
             items.swap(at, self.below(at + 1));

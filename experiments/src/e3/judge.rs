@@ -19,39 +19,39 @@ use super::vaults::{Kind, script};
 use crate::inside::copy;
 use crate::process::Result;
 
-/// After everything that any vault records.
+/// A time after everything that any vault records.
 pub(super) const NOW: &str = "2027-01-01T00:00:00.000Z";
 
-/// What an anchor finds.
+/// The findings of an anchor.
 const HEADS: [&str; 2] = ["head-rollback", "head-fork"];
 
-/// What came of an attack.
+/// The result of an attack.
 #[derive(Clone, Debug)]
 pub(super) enum Outcome {
-    /// This vault has no place for it.
+    /// The attack does not apply to this vault.
     NoPlace,
     /// As the table says, without a finding from the files.
     Quiet,
     /// As the table says, with a finding that points at the place.
     Pointed,
-    /// As the table says, with a finding that points elsewhere; where.
+    /// As the table says, with a finding that points to this other place.
     Astray(String),
-    /// Not as the table says; what was found instead.
+    /// Not as the table says; the findings instead.
     Otherwise(String),
 }
 
-/// How an attack is made.
+/// The way to make an attack.
 #[derive(Clone, Copy)]
 pub(super) enum Maker {
-    /// In the files of a vault.
+    /// By changing the files of a vault.
     Forged(Attack),
     /// By honest commands, in place of a vault.
     Rewritten(Rewritten),
-    /// In a bundle that was exported from a vault.
+    /// By changing a bundle that was exported from a vault.
     Bundle(BundleAttack),
 }
 
-/// A vault that attacks are made on, and what `verify` says of it before.
+/// A vault under attack, and the report of `verify` before the attacks.
 pub(super) struct Vault {
     pub(super) kind: Kind,
     pub(super) seed: u64,
@@ -62,7 +62,7 @@ pub(super) struct Vault {
     bundles: OnceLock<Bundles>,
 }
 
-/// What `verify` says.
+/// The report of `verify`.
 struct Report {
     exit: u8,
     head: Option<String>,
@@ -74,7 +74,7 @@ impl Vault {
     /// Makes a vault, and another one of its kind.
     pub(super) fn make(kind: Kind, seed: u64, folder: &Path) -> Result<Self> {
         let own = script(kind, seed);
-        // Another that is not shorter, so that something else is in the place of the head.
+        // The other vault is not shorter, so that it has another checkpoint in place of the head.
         let others = (1..50).map(|n| script(kind, seed + n));
         let mut others = others.filter(|other| other.events.len() >= own.events.len().max(1));
         let other = others.next().ok_or("no other vault is as long")?;
@@ -99,7 +99,7 @@ impl Vault {
         self.folder.join("base")
     }
 
-    /// What the forger's tools read and write again is the same bytes, hashes and all: they know
+    /// Checks that the forger's tools read and write the same bytes, hashes and all: they know
     /// the rules.
     fn tools_agree(&self) -> Result<()> {
         let target = Target::at(&self.base());
@@ -113,7 +113,7 @@ impl Vault {
             let before = history.clone();
             history.rechain(0);
             let same = before.entries.iter().zip(&history.entries);
-            // The reference implementation spells diffs otherwise.
+            // The reference implementation spells diffs differently.
             let is_same = same
                 .clone()
                 .all(|(a, b)| a.chain == b.chain && (self.kind == Kind::Interop || a.raw == b.raw));
@@ -124,7 +124,7 @@ impl Vault {
         Ok(())
     }
 
-    /// The vault under attack, a fresh copy.
+    /// Returns a fresh copy of the vault for an attack.
     fn copied(&self, name: &str) -> Result<Target> {
         let root = self.folder.join("attacked/vault");
         let outside = self.folder.join("attacked/outside");
@@ -139,8 +139,8 @@ impl Vault {
         Ok(Target { root, outside, other: self.folder.join("other"), draw })
     }
 
-    /// Makes the vault, attacked if asked for, in a folder that does not exist yet; false where it
-    /// has no place for the attack.
+    /// Writes the vault, attacked if asked for, to a folder that does not exist yet; false if the
+    /// attack does not apply to the vault.
     pub(super) fn written(
         &self,
         folder: &Path,
@@ -168,7 +168,7 @@ impl Vault {
                     return Ok(Outcome::Otherwise(said));
                 }
                 match self.of_files(row, expected, &place, &report) {
-                    // The code of the row is the one of vaults whose log follows from histories.
+                    // The code of the row is that of vaults whose log follows from histories.
                     Outcome::Quiet if expected == Expected::Anchor => {
                         self.anchored(&target, &head, expected, &HEADS)
                     }
@@ -183,7 +183,7 @@ impl Vault {
         }
     }
 
-    /// The bundles of the vault, made when they are first needed.
+    /// Returns the bundles of the vault, made on first use.
     fn bundles(&self) -> Result<&Bundles> {
         if let Some(bundles) = self.bundles.get() {
             return Ok(bundles);
@@ -206,7 +206,7 @@ impl Vault {
             Expected::Files => report.exit == 1 && named.iter().any(|f| !is_note(f)),
             Expected::Note => report.exit == 0 && named.iter().any(|f| is_note(f)),
             Expected::No => report.exit == 0 && new.is_empty(),
-            // What `verify` reports of an honest vault, such as files that are not published yet.
+            // The report on an honest vault, with notes such as unpublished files.
             Expected::Anchor => report.exit == 0 && new.iter().all(|f| is_note(f)),
         };
         // In logs of the reference implementation a note may take the place of the code (VER-13).
@@ -226,7 +226,7 @@ impl Vault {
         }
     }
 
-    /// Lays a vault that honest commands made in the place of this one.
+    /// Replaces this vault by one that honest commands made.
     fn rewritten(&self, row: &Row, expected: Expected, make: Rewritten) -> Result<Outcome> {
         let mut draw = Draw::new(self.seed, &row.name);
         let Some(duplicate) = make(&self.script, &self.other, &mut draw) else {
@@ -273,7 +273,8 @@ impl Vault {
         Ok(before.head.ok_or("a vault without a head")?)
     }
 
-    /// Judges by the head that was there: one that is expected, and one that is trusted.
+    /// Judges with the head from before the attack: once as the expected head, once as the
+    /// trusted head.
     fn anchored(
         &self,
         target: &Target,
@@ -302,7 +303,7 @@ impl Vault {
     }
 }
 
-/// A document that readers hand out although the version that they serve was not approved (RES-31).
+/// Returns a document that readers return although the served version was not approved (RES-31).
 fn handed_out(target: &Target, report: &Report) -> Option<String> {
     let unapproved = report.findings.iter().filter(|finding| {
         let code = finding["code"].as_str().unwrap_or_default();
@@ -350,13 +351,13 @@ fn verify(root: &Path, args: &[&str], state: Option<&Path>) -> Result<Report> {
     })
 }
 
-/// A finding is the same if all of it is, but for the words.
+/// Returns all fields of a finding that identify it, without its text.
 fn key(finding: &Value) -> String {
     let fields = ["code", "path", "id", "version", "checkpoint", "expected", "found"];
     fields.map(|field| finding[field].to_string()).join(" ")
 }
 
-/// Exit code, verdict, and the codes of findings.
+/// Returns exit code, verdict, and the codes of findings.
 fn shown_text(report: &Report, findings: &[&Value]) -> String {
     let codes: BTreeSet<String> = findings
         .iter()

@@ -1,8 +1,8 @@
-//! E3 of the paper (section 12.3): every attack of the threat model, on random vaults of every
-//! kind.
+//! E3 of the paper (section 12.3): every attack of the threat model, on random vaults of
+//! every kind.
 //!
-//! The table of `spec/threat-model.md` says what has to be found; each row has a generator here,
-//! and each generator a row. An attack that is not found as its row says makes the run fail.
+//! The table of `spec/threat-model.md` says what must be found; each row has a generator here, and
+//! each generator a row. The run fails if an attack is not found as its row says.
 
 mod attacks;
 mod bundles;
@@ -30,7 +30,7 @@ use table::{Expected, Row};
 use vaults::Kind;
 pub(crate) use written::write_vaults;
 
-/// Runs the experiment, prints its tables, and gives the claims that did not hold.
+/// Runs the experiment, prints its tables, and returns the claims that failed.
 pub(crate) fn run(options: &Options) -> Result<Vec<String>> {
     let mut rows = table::rows()?;
     let makers = makers()?;
@@ -160,8 +160,9 @@ fn attacked<'r>(
 /// Vaults by their kinds and seeds.
 type Group = Vec<(Kind, u64)>;
 
-/// Each attack is made on one vault of each group that has a place for it: on all vaults, in a quick run
-/// on one of each kind, and in a brief one on one of each column of the table.
+/// Returns the groups of vaults; each attack is made on one vault of each group that it applies to.
+/// A full run has all vaults, a quick one has one group for each kind, and a brief one for each
+/// column of the table.
 fn groups(options: &Options) -> Vec<Group> {
     let of = |kinds: &[Kind], seeds: u64| -> Group {
         (0..seeds).flat_map(|seed| kinds.iter().map(move |kind| (*kind, seed))).collect()
@@ -173,7 +174,7 @@ fn groups(options: &Options) -> Vec<Group> {
     options.size::<&dyn Fn() -> Vec<Group>>((&each, &quick, &brief))()
 }
 
-/// Counts by section.
+/// Returns the counts by section.
 fn summary(rows: &[Row], runs: &[Run<'_>]) -> String {
     let mut table = String::new();
     head(&mut table, "section | attacks | runs | found as the table says | points at the place");
@@ -197,7 +198,7 @@ fn summary(rows: &[Row], runs: &[Run<'_>]) -> String {
     table
 }
 
-/// `5.10` stands after `5.9`.
+/// Returns a sort key: `5.10` comes after `5.9`.
 fn order(section: &str) -> (usize, &str) {
     let number = section.trim_start_matches("5.").split(' ').next().unwrap_or_default();
     (number.parse().unwrap_or(0), section)
@@ -207,7 +208,7 @@ fn share(part: usize, of: usize) -> String {
     if of == 0 {
         return "–".to_owned();
     }
-    // Only what is whole is called so.
+    // Only a complete count is shown as 100 %.
     let percent = part as f64 / of as f64 * 100.0;
     if part == of {
         format!("{part} (100 %)")
@@ -216,7 +217,7 @@ fn share(part: usize, of: usize) -> String {
     }
 }
 
-/// The rows that are not as the table says, and each of them as a claim that does not hold.
+/// Returns the rows that differ from the table, and a failed claim for each.
 fn otherwise(rows: &[Row], runs: &[Run<'_>]) -> (String, Vec<String>) {
     let (mut table, mut broken) = (String::new(), Vec::new());
     head(&mut table, "attack | vaults | expected | runs | otherwise | such as");

@@ -1,4 +1,4 @@
-//! Where a finding has to point.
+//! The place that a finding has to point to.
 
 use std::fmt;
 
@@ -7,26 +7,26 @@ use serde_json::Value;
 /// A document, a version, a checkpoint, as far as they apply.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Place {
-    /// Any of these ids; none: no id is asked for.
+    /// Any of these ids; empty if no id is required.
     pub(super) ids: Vec<String>,
     pub(super) version: Option<u64>,
     pub(super) checkpoint: Option<u64>,
-    /// Whether the finding is there before the attack as well.
+    /// True if the finding exists before the attack as well.
     pub(super) standing: bool,
 }
 
 impl Place {
-    /// No document is concerned.
+    /// Returns a place without a document.
     pub(super) fn vault() -> Self {
         Self::default()
     }
 
-    /// A document or governance file.
+    /// Returns the place of a document or governance file.
     pub(super) fn of(id: &str) -> Self {
         Self { ids: vec![id.to_owned()], ..Self::default() }
     }
 
-    /// A checkpoint.
+    /// Returns the place of a checkpoint.
     pub(super) fn at(checkpoint: u64) -> Self {
         Self::default().checkpoint(checkpoint)
     }
@@ -46,7 +46,7 @@ impl Place {
         self
     }
 
-    /// Whether a finding of `ctx verify --json` points there.
+    /// Returns true if a finding of `ctx verify --json` points to this place.
     pub(super) fn is_of(&self, finding: &Value) -> bool {
         let id = finding["id"].as_str();
         (self.ids.is_empty() || id.is_some_and(|id| self.ids.iter().any(|own| own == id)))

@@ -1,5 +1,5 @@
-//! Random governed vaults in which people work as reviews allow it: every step of a review, moves,
-//! retirements in an emergency, and results of a source that are staged and promoted.
+//! Random governed vaults in which people work as reviews allow: every step of a review, moves,
+//! emergency retirements, and results of a source that are staged and promoted.
 
 use std::fs;
 use std::path::Path;
@@ -10,7 +10,7 @@ use crate::process::Result;
 
 const ANA: &str = "ana@example.com";
 const REVIEWERS: [&str; 2] = ["bo@example.com", "kim@example.com"];
-/// 2026-11-22T08:00:00Z.
+/// Time of the first event: 2026-11-22T08:00:00Z.
 const BEGIN: i64 = 1_795_334_400_000;
 const SOURCE: &str = "---\ntitle: Source\ntype: source\nsource: {transport: cli, server: shop, tools: [list]}\n---\nCall it.\n";
 
@@ -126,14 +126,14 @@ impl Reviewed<'_> {
         self.person.now += 1 + i64::try_from(self.draw.below(1_000_000)).unwrap_or(0);
     }
 
-    /// One field of each row of a report; nothing where the command refuses.
+    /// Returns one field of each row of a report; empty if the command refuses.
     fn listed(&mut self, args: &[&str], rows: &str, field: &str) -> Vec<String> {
         let report = self.said(REVIEWERS[0], args).json();
         let rows = report[rows].as_array().cloned().unwrap_or_default();
         rows.iter().filter_map(|row| row[field].as_str().map(str::to_owned)).collect()
     }
 
-    /// Adds to a live file, if it is there.
+    /// Appends to a live file, if it exists.
     fn append(&self, path: &str, text: &str) -> Result<()> {
         match fs::read_to_string(self.root.join(path)) {
             Ok(before) => write(self.root, path, before + text),

@@ -1,5 +1,5 @@
-//! Honest commands, written down, so that the same vault can be made again, or one that differs in
-//! a word, an author or a time.
+//! Recorded honest commands, so that the same vault can be made again, or one that differs in a
+//! word, an author or a time.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -11,12 +11,12 @@ use super::forge::{Target, habits};
 use crate::inside::{self, Said, copy, scratch};
 use crate::process::Result;
 
-/// Runs one command in a vault. `state` is where trusted heads are stored; without it none is.
+/// Runs one command in a vault. `state` is the folder of trusted heads; `None` stores none.
 pub(super) fn ctx(root: &Path, args: &[&str], state: Option<&Path>) -> Said {
     inside::ctx(root, args, state.map(|state| ("XDG_STATE_HOME", state.display().to_string())))
 }
 
-/// A change of a file by a hand or an editor.
+/// A change of a file by a person or an editor.
 #[derive(Clone, Debug)]
 pub(super) enum Step {
     Write(String, String),
@@ -30,7 +30,7 @@ impl Step {
     }
 }
 
-/// What one principal does at one time.
+/// The actions of one principal at one time.
 #[derive(Clone, Debug)]
 pub(super) struct Event {
     /// Milliseconds since 1970.
@@ -42,22 +42,22 @@ pub(super) struct Event {
 }
 
 impl Event {
-    /// Its time as it is recorded.
+    /// Returns the time as it is recorded.
     pub(super) fn time(&self) -> String {
         Timestamp::from_millis(self.at).to_string()
     }
 }
 
-/// What a vault begins with.
+/// The initial state of a vault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Start {
     /// An empty folder.
     Empty,
-    /// The vault of the reference implementation, with habits of it put in by hand.
+    /// The vault of the reference implementation, with some of its habits added by hand.
     Interop,
 }
 
-/// How a vault is made.
+/// The events that make a vault.
 #[derive(Clone, Debug)]
 pub(super) struct Script {
     pub(super) start: Start,
@@ -74,7 +74,7 @@ impl Script {
             copy(&fixture, root)?;
             habits(&Target::at(root));
         }
-        // A writer of a change log is known by its state directory.
+        // The state directory identifies the writer of a change log.
         let state = scratch(root)?;
         let is_recorded = self.events.iter().any(|event| event.args[0] == "audit");
         let state = is_recorded.then(|| state.path());
@@ -106,8 +106,8 @@ impl Script {
     }
 }
 
-/// The bytes that anyone relies on: the record and the live files, nothing derived or local, and no
-/// change log, whose writer has a random name.
+/// Returns the files that anyone relies on: the record and the live files, nothing derived or
+/// local, and no change log, whose writer has a random name.
 pub(super) fn tree(root: &Path) -> Result<BTreeMap<PathBuf, Vec<u8>>> {
     let (mut found, mut folders) = (BTreeMap::new(), vec![root.to_owned()]);
     while let Some(folder) = folders.pop() {

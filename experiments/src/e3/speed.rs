@@ -1,6 +1,6 @@
-//! How long it takes until an attack is reported, in vaults of the paper's corpus.
+//! The time until an attack is reported, in vaults of the paper's corpus.
 //!
-//! `ctx verify` reads everything before it gives a verdict, so an attack is reported when it ends,
+//! `ctx verify` reads everything before its verdict, so an attack is reported when it ends,
 //! wherever it is.
 
 use std::collections::BTreeMap;
@@ -17,16 +17,16 @@ use crate::process::{Result, command, ctx, head, ms, row};
 
 const SEED: u64 = 42;
 
-/// The document that is attacked, which every corpus has.
+/// The attacked document, which every corpus has.
 const DOCUMENT: &str = "nodes/deploy/payments-service";
 
-/// Name, finding, and what is done.
+/// Name, finding, and the change.
 type Attack = (&'static str, &'static str, fn(&Target));
 
 /// Documents of the vaults.
 const SIZES: [usize; 4] = [100, 1_000, 10_000, 100_000];
 
-/// Prints the table, and gives the attacks that were not found.
+/// Prints the table, and returns the attacks that were not found.
 pub(super) fn run(folder: &Path) -> Result<Vec<String>> {
     let (mut table, mut broken) = (String::new(), Vec::new());
     head(&mut table, "documents | attack | finding | time until the verdict");
@@ -95,7 +95,7 @@ fn measured(root: &Path, documents: usize, table: &mut String) -> Result<Vec<Str
         told(name, code, &[])?;
         restore(&target, saved);
     }
-    // The last event is taken out of log, history and live file.
+    // The last event is removed from log, history and live file.
     let mut rolled = History::read(&target, DOCUMENT);
     let text = rolled.texts(&target).swap_remove(0);
     rolled.entries.truncate(1);

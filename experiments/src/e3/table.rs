@@ -1,22 +1,22 @@
-//! The table of attacks in `spec/threat-model.md`, which says what a verifier has to find.
+//! The table of attacks in `spec/threat-model.md`, which defines what a verifier has to find.
 
 use std::collections::BTreeSet;
 
 use crate::process::Result;
 
-/// The text that holds the table.
+/// The text of the table.
 const SPEC: &str = include_str!("../../../spec/threat-model.md");
 
-/// What a verifier makes of an attack.
+/// The expected result of a verifier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Expected {
     /// A finding that fails, from the files alone.
     Files,
-    /// Nothing from the files; a finding with a head that is known from elsewhere.
+    /// No finding from the files; one with a head from elsewhere.
     Anchor,
     /// A finding that does not fail.
     Note,
-    /// Nothing.
+    /// No finding is possible.
     No,
 }
 
@@ -26,9 +26,9 @@ pub(super) struct Row {
     /// Its section, such as `5.1 Stored texts, hashes left as they are`.
     pub(super) section: String,
     pub(super) name: String,
-    /// The code of its finding, where it has one.
+    /// The code of its finding, if it has one.
     pub(super) finding: Option<String>,
-    /// In a vault with a delta log; none where the attack does not exist.
+    /// In a vault with a delta log; `None` if the attack does not exist.
     pub(super) delta: Option<Expected>,
     /// In a vault with the log of the reference implementation.
     pub(super) full: Option<Expected>,
@@ -44,7 +44,7 @@ pub(super) fn rows() -> Result<Vec<Row>> {
         let Some(cells) = line.strip_prefix("| `").and_then(|rest| rest.strip_suffix(" |")) else {
             continue;
         };
-        // What is written may hold `|` only within backticks; no row does so far.
+        // A cell may contain `|` only within backticks; no row does so far.
         let cells: Vec<&str> = cells.split(" | ").collect();
         let [name, _, finding, delta, full] = cells[..] else {
             return Err(format!("not a row of five cells: {line}").into());
@@ -68,6 +68,6 @@ fn expected(cell: &str) -> Result<Option<Expected>> {
         "note" => Some(Expected::Note),
         "no" => Some(Expected::No),
         "–" => None,
-        other => return Err(format!("`{other}` is no word of the table").into()),
+        other => return Err(format!("`{other}` is not a word of the table").into()),
     })
 }

@@ -2,13 +2,13 @@
 //!
 //! Each has a document with more versions than an interval of keyframes, events of several
 //! documents, a document that was retired and one that came back, notes, texts without a line end,
-//! ids beyond ASCII, a pack, and governance files that changed. Half of those with our log record
-//! their changes from some event on.
+//! ids beyond ASCII, a pack, and governance files that changed. Half of those with the log of ctx
+//! record their changes from some event on.
 
 use super::draw::Draw;
 use super::script::{Event, Script, Start, Step};
 
-/// What wrote the log of a vault.
+/// The writer of the log of a vault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     /// `ctx`, with its own log.
@@ -33,10 +33,10 @@ impl Kind {
 
 const PRINCIPALS: [&str; 3] = ["ana@example.com", "bo@example.com", "Chloé Duval"];
 
-/// 2026-11-22T08:00:00Z, after all that the reference implementation did.
+/// 2026-11-22T08:00:00Z, after everything that the reference implementation wrote.
 const BEGIN: i64 = 1_795_334_400_000;
 
-/// How a vault of this kind is made.
+/// Returns the script of a vault of this kind.
 pub(super) fn script(kind: Kind, seed: u64) -> Script {
     let mut maker = Maker {
         seed,
@@ -47,7 +47,7 @@ pub(super) fn script(kind: Kind, seed: u64) -> Script {
     };
     if kind == Kind::Interop {
         maker.script.start = Start::Interop;
-        // One in three is as the reference implementation left it.
+        // One in three stays as the reference implementation left it.
         if seed % 3 != 1 {
             maker.continued();
         }
@@ -61,7 +61,7 @@ struct Maker {
     seed: u64,
     draw: Draw,
     at: i64,
-    /// Words that stand nowhere else, so that one can be exchanged for another.
+    /// Number of unique words, so that one can be exchanged for another.
     words: usize,
     script: Script,
 }
@@ -101,7 +101,7 @@ impl Maker {
         ];
         rest.extend((0..9 + self.draw.below(3)).map(|_| Doing::Edit));
         rest.extend((0..2).map(|_| Doing::EditSeveral));
-        // In a log of whole maps a change log would find what takes an anchor without one.
+        // In a log of whole maps, a change log would find attacks that otherwise need an anchor.
         if kind == Kind::Delta && Draw::new(self.seed, "change log").below(2) == 0 {
             rest.push(Doing::Audit);
         }
@@ -137,7 +137,7 @@ impl Maker {
         }
     }
 
-    /// Publications by `ctx` in the vault of the reference implementation.
+    /// Adds publications by `ctx` in the vault of the reference implementation.
     fn continued(&mut self) {
         let text = self.document(false);
         let more = self.document(true);
@@ -208,7 +208,8 @@ enum Doing {
     Audit,
 }
 
-/// Whether a document is edited at any time, neither retired nor the one of many versions.
+/// Returns true if a document may be edited at any time: neither retired nor the one of
+/// many versions.
 fn plain(id: &str) -> bool {
     !["nodes/many", "nodes/gone", "nodes/back"].contains(&id)
 }

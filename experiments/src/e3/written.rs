@@ -1,4 +1,4 @@
-//! Attacked vaults, left in a folder for another reader of the format.
+//! Writes attacked vaults to a folder, for another reader of the format.
 
 use std::fs;
 use std::path::Path;
@@ -13,13 +13,14 @@ use super::vaults::Kind;
 use crate::process::Result;
 use crate::{Options, Sizes};
 
-/// How many vaults are written.
+/// Number of vaults.
 const COUNT: Sizes<u64> = (120, 120, 40);
-/// How many governed vaults are written, none of them attacked.
+/// Number of governed vaults without an attack.
 const REVIEWED: Sizes<u64> = (30, 30, 12);
 
-/// Writes vaults, each with a random attack, as `N/vault`, beside the answer of `verify --json` to
-/// each, `N/expected.json`. Every tenth is honest, and so are governed ones. With `--only WORD` the attacks have it in their names.
+/// Writes vaults, each with a random attack, as `N/vault`, next to the answer of `verify --json` to
+/// each, `N/expected.json`. Every tenth is honest, and so are governed ones. `--only WORD` selects
+/// the attacks with this word in their names.
 pub(crate) fn write_vaults(options: &Options) -> Result<()> {
     let (mut attacks, rows) = (attacks::all(), table::rows()?);
     let only = options.only.as_deref().unwrap_or_default();

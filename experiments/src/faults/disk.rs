@@ -1,5 +1,5 @@
-//! A disk on which every change is watched: the n-th one fails, is torn, or is where the process
-//! dies; and what a power cut could have left of those that were made.
+//! A disk that observes every change: the n-th one fails, is torn, or kills the process; and the
+//! states that a power cut could have left of the changes.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -15,16 +15,16 @@ use crate::process::Result;
 const EIO: i32 = 5;
 const ENOSPC: i32 = 28;
 
-/// What happens at the n-th change.
+/// The fault at the n-th change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fault {
-    /// It fails, and the program goes on.
+    /// The change fails, and the program continues.
     Fails,
-    /// The disk is full from there on; of a write, half is made. What frees room still works.
+    /// The disk is full from there on; half of a write is made. Changes that free room still work.
     Full,
-    /// The process dies before it.
+    /// The process dies before the change.
     Dies,
-    /// The process dies in the middle of it, if it is a write; else after it.
+    /// The process dies in the middle of the change, if it is a write; otherwise after it.
     DiesWithin,
 }
 
@@ -41,7 +41,7 @@ impl Fault {
     }
 }
 
-/// Watches the changes of one command.
+/// Observes the changes of one command.
 #[derive(Debug)]
 pub(super) struct Watch {
     fault: Option<(u64, Fault)>,
@@ -57,22 +57,22 @@ struct Seen {
 }
 
 impl Watch {
-    /// One on which all is well, or something happens at the n-th change, from 0.
+    /// Returns an observer without a fault, or with one at the n-th change, from 0.
     pub(super) fn new(fault: Option<(u64, Fault)>) -> Self {
         Self { fault, seen: Mutex::default() }
     }
 
-    /// How many changes there were.
+    /// Returns the number of changes.
     pub(super) fn count(&self) -> u64 {
         self.seen.lock().map_or(0, |seen| seen.count)
     }
 
-    /// Whether the process was killed.
+    /// Returns true if the process was killed.
     pub(super) fn was_killed(&self) -> bool {
         self.seen.lock().is_ok_and(|seen| seen.dead)
     }
 
-    /// What was made.
+    /// Returns the changes.
     pub(super) fn made(&self) -> Vec<Op> {
         self.seen.lock().map(|mut seen| std::mem::take(&mut seen.made)).unwrap_or_default()
     }
@@ -125,7 +125,7 @@ impl Overseer for Watch {
     }
 }
 
-/// What a disk holds, or may hold after a power cut: everything that was synced, and of the rest
+/// The possible content of a disk after a power cut: everything that was synced, and of the rest
 /// whatever survives, whole or in part.
 #[derive(Clone)]
 pub(super) struct Disk {
@@ -135,14 +135,14 @@ pub(super) struct Disk {
     files: Vec<Vec<u8>>,
 }
 
-/// How much of what was not synced survives.
+/// The part of the unsynced changes that survives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Survival {
     /// All of it.
     All,
     /// None of it.
     None,
-    /// Whatever is drawn.
+    /// A random part.
     Some,
 }
 
@@ -151,7 +151,7 @@ pub(super) fn folder_of(path: &str) -> &str {
 }
 
 impl Disk {
-    /// The disk as it is in a folder, and in another whose paths are absolute.
+    /// Reads the disk from a folder, and from another whose paths are absolute.
     pub(super) fn read(root: &Path, home: &Path) -> Result<Self> {
         let mut disk = Self { names: BTreeMap::new(), folders: BTreeSet::new(), files: Vec::new() };
         for (base, prefix) in [(root, String::new()), (home, format!("{}/", home.display()))] {
@@ -163,9 +163,9 @@ impl Disk {
         Ok(disk)
     }
 
-    /// Makes the changes that survive.
+    /// Applies the changes that survive.
     pub(super) fn after(mut self, made: &[Op], survival: Survival, draw: &mut Draw) -> Self {
-        // The file behind each name as the program saw it.
+        // The file of each name, as the program saw it.
         let mut seen = self.names.clone();
         for (n, op) in made.iter().enumerate() {
             let later = &made[n + 1..];
@@ -190,14 +190,14 @@ impl Disk {
                     }
                 }
                 Op::Write(path, at, bytes) => {
-                    // What is outside of the vault is made without a word.
+                    // Files outside of the vault need not be made first.
                     let file = match seen.get(path) {
                         Some(file) => *file,
                         None => self.new_file(&mut seen, path),
                     };
                     let names: Vec<&str> =
                         names_of(&seen, file).into_iter().chain([path.as_str()]).collect();
-                    // It may have another name when it is synced.
+                    // The file may have another name when it is synced.
                     let renamed = later.iter().filter_map(|op| match op {
                         Op::Rename(from, to) if names.contains(&from.as_str()) => Some(to.as_str()),
                         _ => None,
@@ -220,7 +220,7 @@ impl Disk {
                 Op::Rename(from, to) => {
                     let Some(file) = seen.remove(from) else { continue };
                     seen.insert(to.clone(), file);
-                    // It is seen whole or not at all, from whichever side.
+                    // A rename is seen completely or not at all, from both folders.
                     if survives(is_synced(&[folder_of(from), folder_of(to)])) {
                         self.names.remove(from);
                         self.names.insert(to.clone(), file);
@@ -257,8 +257,8 @@ impl Disk {
         file
     }
 
-    /// Writes bytes whole, or what is left of them: a beginning, nothing but the length, or other
-    /// bytes before the end.
+    /// Writes bytes completely, or a remainder: a beginning, only the length, or other bytes before
+    /// the end.
     fn write(&mut self, file: usize, at: usize, bytes: &[u8], how: usize) {
         let left = match how {
             1 => bytes[..bytes.len() / 3].to_vec(),
@@ -271,8 +271,8 @@ impl Disk {
         file.extend_from_slice(&left);
     }
 
-    /// Puts it into its two folders, in the place of all that is there. A trusted head is of one
-    /// place.
+    /// Writes the files into the two folders, in place of everything there. A trusted head belongs
+    /// to one place.
     pub(super) fn lay(&self, root: &Path, home: &Path) -> Result<()> {
         for folder in [root, home] {
             if folder.exists() {
@@ -284,7 +284,7 @@ impl Disk {
             fs::create_dir_all(root.join(folder))?;
         }
         for (path, file) in &self.names {
-            // A path that is absolute stays what it is.
+            // An absolute path stays as it is.
             let path = root.join(path);
             if let Some(above) = path.parent() {
                 fs::create_dir_all(above)?;

@@ -1,5 +1,5 @@
-//! A disk that is full: a small file system in memory with so many pages free that a command comes
-//! just so far, from none on until it has room enough.
+//! A full disk: a small file system in memory with an increasing number of free pages, from none
+//! until the command has enough room.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write as _};
@@ -11,14 +11,14 @@ use crate::Options;
 use crate::process::{Result, head, row};
 
 const PAGE: usize = 4096;
-/// More than any of these vaults takes.
+/// Larger than any of these vaults.
 const SIZE: &str = "size=6m";
 
-/// A file system of its own, gone with its owner.
+/// A file system that is removed with this value.
 struct Mount(PathBuf);
 
 impl Mount {
-    /// None where the user may not mount anything.
+    /// Mounts a file system; `None` if the user may not mount.
     fn new(dir: PathBuf) -> Result<Option<Self>> {
         fs::create_dir_all(&dir)?;
         let mounted = Command::new("mount")
@@ -29,7 +29,7 @@ impl Mount {
         Ok(mounted.then_some(Self(dir)))
     }
 
-    /// Takes all room but so many pages.
+    /// Fills everything but this number of pages.
     fn fill(&self, free: u64) -> Result<()> {
         let path = self.0.join("fill");
         let mut file = OpenOptions::new().create(true).append(true).open(&path)?;
@@ -49,13 +49,13 @@ impl Drop for Mount {
     }
 }
 
-/// In pages: the whole file system.
+/// Number of pages of the whole file system.
 const PAGES: u64 = 1536;
 
-/// Runs the experiment, prints its table, and gives the claims that did not hold.
+/// Runs the experiment, prints its table, and returns the claims that failed.
 pub(crate) fn run(options: &Options) -> Result<Vec<String>> {
     let Some(mount) = Mount::new(options.dir.join("full"))? else {
-        println!("a full disk: not run, because nobody may mount a file system here\n");
+        println!("a full disk: not run, because this user may not mount a file system\n");
         return Ok(Vec::new());
     };
     let mut out = String::new();
@@ -92,7 +92,7 @@ pub(crate) fn run(options: &Options) -> Result<Vec<String>> {
 }
 
 impl Case<'_> {
-    /// Runs the command with so many pages free; says whether it had room.
+    /// Runs the command with this number of free pages; returns true if it had enough room.
     fn in_pages(&self, mount: &Mount, free: u64, counts: &mut Counts) -> Result<bool> {
         self.before.lay(&self.root, &self.home)?;
         mount.fill(free)?;
@@ -107,7 +107,7 @@ impl Case<'_> {
             return Err(format!("while it is full: {}", look.complaint()).into());
         }
         self.judge(said.exit == 0, said.exit == 0, counts)?;
-        // A success may still have had no room for what follows the commit.
+        // A success may still have lacked room for the after-commit steps.
         Ok(said.exit == 0 && !said.stderr.contains("warning: "))
     }
 }

@@ -1,12 +1,12 @@
 //! Nothing acknowledged is lost: every change of the disk that a command makes fails once, is torn
-//! once and is once where the process dies; and for what a power cut leaves, every prefix of the
-//! changes survives whole, not at all where it was not synced, and in random parts.
+//! once, and kills the process once. After a simulated power cut, every prefix of the changes
+//! survives completely, without its unsynced part, and in random parts.
 //!
-//! Commands of a governed vault are in `reviewed`: there nothing may be published that was not
-//! approved, and a step of a review happens whole or not at all.
+//! `reviewed` has commands of a governed vault: no text may be published without an approval, and a
+//! step of a review happens completely or not at all.
 //!
-//! After each of these the vault is at the state before or after the command, whole; what was told
-//! a success is there; nothing is damaged; and the next publication works.
+//! After each of these, the vault is at the state before or after the command; every acknowledged
+//! success exists; nothing is damaged; and the next publication works.
 
 mod disk;
 mod full;
@@ -36,14 +36,14 @@ use crate::corpus::Draw;
 use crate::inside::{Person, scratch};
 use crate::process::{Result, head, row};
 
-/// 2026-01-01.
+/// Time of the first event: 2026-01-01.
 const BEGIN: i64 = 1_767_225_600_000;
-/// Random parts of what was not synced, for each command and form.
+/// Number of random parts of the unsynced changes, for each command and form.
 const PARTS: usize = 1000;
-/// More than these say nothing new.
+/// Maximum number of printed failures: more are not informative.
 const SHOWN: usize = 20;
 
-/// What was counted of one command.
+/// The counts of one command.
 #[derive(Default)]
 struct Counts {
     changes: u64,
@@ -55,7 +55,7 @@ struct Counts {
     uncommitted: u64,
 }
 
-/// Runs the experiment, prints its table, and gives the claims that did not hold.
+/// Runs the experiment, prints its table, and returns the claims that failed.
 pub(crate) fn run(options: &Options) -> Result<Vec<String>> {
     let began = Instant::now();
     let dir = scratch(&options.dir)?;
@@ -132,15 +132,15 @@ struct Case<'c> {
     root: PathBuf,
     home: PathBuf,
     person: Person,
-    /// The vault as it was before.
+    /// The vault before the command.
     before: Disk,
     old: State,
     new: State,
-    /// The steps of reviews before and after it.
+    /// The steps of reviews before and after the command.
     steps: [reviewed::Steps; 2],
 }
 
-/// What every reader may see of a vault.
+/// The state of a vault as every reader may see it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct State {
     checkpoints: String,
@@ -148,8 +148,8 @@ struct State {
 }
 
 impl<'c> Case<'c> {
-    /// Makes the vault in a folder, runs the command once without a fault, and gives what it
-    /// changed on the disk beside it.
+    /// Makes the vault in a folder, runs the command once without a fault, and returns its changes
+    /// of the disk as well.
     fn new(scene: &'c Scene, form: Form, base: &Path) -> Result<(Self, u64, Vec<Op>)> {
         let (root, home) = (base.join("vault"), base.join("home"));
         for folder in [&root, &home] {
@@ -195,7 +195,7 @@ fn one(
         }
     };
     let stride = options.size((1, 13, 53));
-    // A command begins at a change of its own, since a brief run may look at one only.
+    // Each command begins at another change, since a brief run may test only one.
     let from = if options.brief { number * 7 % stride.min(made.len().max(1)) } else { 0 };
     for n in (from as u64..changes).step_by(stride) {
         for fault in Fault::ALL {
@@ -208,7 +208,7 @@ fn one(
         }
     }
     let mut draw = Draw::new(options.seed.unwrap_or(1), made.len(), form as usize);
-    // What was reported as a success has to survive in every run.
+    // A reported success has to survive in every run.
     for end in (from..made.len()).step_by(stride).chain([made.len()]) {
         for survival in [Survival::All, Survival::None] {
             let what = format!("power cut after {end} changes, {survival:?} of the rest");
@@ -231,7 +231,7 @@ fn short(op: Option<&Op>) -> Option<Op> {
 }
 
 impl Case<'_> {
-    /// Lets something happen at the n-th change.
+    /// Injects a fault at the n-th change.
     fn fault(&self, n: u64, fault: Fault, counts: &mut Counts) -> Result<()> {
         self.before.lay(&self.root, &self.home)?;
         let watch = Arc::new(Watch::new(Some((n, fault))));
@@ -269,13 +269,13 @@ impl Case<'_> {
         self.judge(told, is_durable, counts)
     }
 
-    /// Looks at what is left, and goes on working with it.
+    /// Checks the result, and continues to work with it.
     fn judge(&self, told: bool, must_be_new: bool, counts: &mut Counts) -> Result<()> {
         counts.told += u64::from(told);
         if self.scene.is_broken && self.sound("").is_err() {
-            // It is as broken as it was, and can be mended as it could.
+            // The log is as broken as before, and can still be repaired.
             if told || must_be_new {
-                return Err("it is not mended".into());
+                return Err("it is not repaired".into());
             }
             counts.old += 1;
             self.person.done(&self.root, &self.scene.args(self.form))?;
@@ -293,7 +293,7 @@ impl Case<'_> {
             (true, false) if must_be_new && is_event => {
                 return Err("what was acknowledged is gone".into());
             }
-            // Of a step that is known when the next writer has looked at it.
+            // The outcome of a step is known after the next writer has checked it.
             _ if self.scene.is_governed => {}
             (_, true) => counts.new += 1,
             (true, false) => counts.old += 1,
@@ -302,7 +302,7 @@ impl Case<'_> {
             let is_new = is_event && found == self.new;
             return self.judge_review(told, is_new, counts);
         }
-        // Life goes on.
+        // Another user continues to work.
         let mut later = self.person.clone();
         later.now += 60_000;
         crate::inside::write(&self.root, "nodes/later.md", "# Later\n")?;
@@ -328,7 +328,7 @@ impl Case<'_> {
         if found == self.new && is_event && is_done {
             return Ok(());
         }
-        // What was not done is done now.
+        // The missing work is repeated.
         later.now += 60_000;
         let again = later.ctx(&self.root, &self.scene.args(self.form));
         match again.exit {
@@ -338,7 +338,7 @@ impl Case<'_> {
         }
     }
 
-    /// Nothing is damaged or unsettled.
+    /// Checks that nothing is damaged or unsettled.
     fn sound(&self, when: &str) -> Result<()> {
         let said = self.person.ctx(&self.root, &["verify", "--json", "--allow-drift"]);
         if said.exit == 0 { Ok(()) } else { Err(format!("{when}: {}", said.complaint()).into()) }
@@ -350,7 +350,7 @@ fn codes(report: &Value) -> Vec<String> {
     findings.iter().filter_map(|f| f["code"].as_str().map(str::to_owned)).collect()
 }
 
-/// The checkpoints, and the text of every document as it is served.
+/// Returns the checkpoints, and the text of every document as it is served.
 fn state(person: &Person, root: &Path) -> Result<State> {
     let checkpoints = person.done(root, &["checkpoint", "list", "--json"])?.stdout;
     let mut texts = BTreeMap::new();

@@ -1,7 +1,7 @@
-//! `ctx recover` after a kill: wherever one of the verbs that write is killed, `recover --dry-run` lists
+//! `ctx recover` after a kill at any point of every verb that writes: `recover --dry-run` lists
 //! what `recover` does, a second `recover` has nothing to do, `verify` finds nothing unfinished, a
-//! content that was being erased is gone or still has its entry, and the change log has one line for
-//! each act upon a staged entry, and no other (if changes are recorded).
+//! content that was being erased is gone or still has its entry, and the change log has exactly one
+//! line for each act on a staged entry (if changes are recorded).
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -18,9 +18,9 @@ use crate::Options;
 use crate::inside::{Person, Said, files, scratch, write};
 use crate::process::{Result, head, row};
 
-/// In a command: the URI of the first staged entry.
+/// In a command, stands for the URI of the first staged entry.
 const ENTRY: &str = "ENTRY";
-/// In a command: the name of the first hold.
+/// In a command, stands for the name of the first hold.
 const HELD: &str = "HELD";
 /// The result of a source.
 const RESULT: &str = "{\"secret\": \"4711-4711-4711\"}";
@@ -35,7 +35,7 @@ const RECORD: &[&str] = &[
     "--server",
     "shop",
 ];
-/// Notes of what an interrupted command left.
+/// Notes about uncommitted files of an interrupted command.
 const LEFT: [&str; 6] = [
     "unfinished",
     "interrupted",
@@ -44,13 +44,13 @@ const LEFT: [&str; 6] = [
     "staged-torn",
     "audit-torn",
 ];
-/// In milliseconds: after the retention of accesses, and after the vault of the reference
-/// implementation was made.
+/// Milliseconds from the vault of the reference implementation until after the retention
+/// of accesses.
 const LATER: i64 = 365 * 86_400_000;
-/// The vault that the reference implementation made.
+/// Path of the vault that the reference implementation made.
 const FOREIGN: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../fixtures/interop/deleted");
 
-/// The verbs that no scene of another experiment has.
+/// The verbs that the scenes of other experiments do not cover.
 static VERBS: [Scene; 18] = [
     Scene::by("source record", ANA, RECORD, shop),
     Scene::by("stage pin", ANA, &["stage", "pin", ENTRY], staged),
@@ -122,7 +122,7 @@ static VERBS: [Scene; 18] = [
 
 const HOLD: &[&str] = &["trace", "hold", "place", "--document", "nodes/d0", "--reason", "case"];
 
-/// The verbs that begin without a vault of ours.
+/// The verbs that begin without a vault of ctx.
 static FRESH: [Scene; 5] = [
     Scene::by("init", ANA, &["init", "."], |_, _| Ok(())),
     Scene::by("init with a starter", ANA, &["init", ".", "--starter", "policy"], |_, root| {
@@ -154,7 +154,7 @@ fn record(person: &Person, root: &Path) -> Result<Said> {
     if said.exit == 0 { Ok(said) } else { Err(said.complaint().into()) }
 }
 
-/// Accesses of two sessions, in a vault that records its changes.
+/// Adds accesses of two sessions, in a vault that records its changes.
 fn read_twice(person: &Person, root: &Path) -> Result<()> {
     published(person, root)?;
     if !root.join(".context/audit").exists() {
@@ -166,19 +166,19 @@ fn read_twice(person: &Person, root: &Path) -> Result<()> {
     Ok(())
 }
 
-/// The name of the first hold.
+/// Returns the name of the first hold.
 fn held(person: &Person, root: &Path) -> Result<String> {
     let list = person.done(root, &["trace", "hold", "list", "--json"])?.json();
     Ok(list["holds"][0]["id"].as_str().ok_or("no hold")?.to_owned())
 }
 
-/// The first staged entry.
+/// Returns the first staged entry.
 fn entry(person: &Person, root: &Path) -> Result<String> {
     let list = person.done(root, &["stage", "list", "--all", "--json"])?.json();
     Ok(list["staged"][0]["uri"].as_str().ok_or("no entry")?.to_owned())
 }
 
-/// A verb, and how its vault begins.
+/// A verb, and the initial state of its vault.
 struct Row {
     scene: &'static Scene,
     form: Form,
@@ -187,7 +187,7 @@ struct Row {
 }
 
 impl Row {
-    /// Those of a run; in a short run few of a kind that others have too.
+    /// Returns the rows of a run; a short run has few rows of kinds that others cover.
     fn all(is_quick: bool) -> impl Iterator<Item = Self> {
         let of = |is_fresh| move |(scene, form)| Self { scene, form, is_fresh };
         let own =
@@ -197,7 +197,7 @@ impl Row {
         own.map(of(false)).chain(fresh.map(of(true))).chain(all.map(of(false)))
     }
 
-    /// Every how many changes of the disk one is looked at.
+    /// Returns the distance between the changes of the disk that are tested.
     fn stride(&self, options: &Options) -> u64 {
         match (self.form, self.scene.args[0]) {
             (_, "demo") => options.size((1, 70, 140)),
@@ -207,13 +207,13 @@ impl Row {
     }
 }
 
-/// A vault that is ready for a verb, and who gives it.
+/// A vault that is prepared for a verb, and its principal.
 struct Ready {
     root: PathBuf,
-    /// The folder of the vault.
+    /// Path of the vault.
     vault: PathBuf,
-    /// The command to run again right after the kill, for a scene that makes the vault or mends its
-    /// log.
+    /// The command to repeat right after the kill, for a scene that makes the vault or repairs
+    /// its log.
     again: Option<Vec<String>>,
     home: PathBuf,
     person: Person,
@@ -279,7 +279,7 @@ impl Ready {
         if !watch.was_killed() {
             return Ok(());
         }
-        // The command may have a clock of its own.
+        // The command may have its own clock.
         let mut later = self.person.clone();
         let named = self.args.iter().skip_while(|arg| *arg != "--now").nth(1);
         let named = named.and_then(|now| now.parse::<Timestamp>().ok());
@@ -307,7 +307,8 @@ impl Ready {
         }
         let said = later.ctx(&self.vault, &["verify", "--json", "--allow-drift"]);
         let mut found = codes(&said.json());
-        // The tour has no state directory, so that nothing proves whose event has no line (TXN-25).
+        // The demo lacks a state directory, so nothing proves who made the event without a line
+        // (TXN-25).
         let is_tour = self.args[0] == "demo";
         found.retain(|code| !is_tour || code != "audit-missing");
         let is_left = |code: &String| LEFT.contains(&code.as_str());
@@ -320,7 +321,7 @@ impl Ready {
             return Err(format!("a second `recover` did {again}").into());
         }
         if is_tour {
-            // As its hint says, who removes the folders can repeat it.
+            // As its hint says, a user who removes the folders can repeat it.
             std::fs::remove_dir_all(&self.root)?;
             std::fs::create_dir_all(&self.root)?;
             later.ctx(&self.root, &["head", "forget", "tour"]);
@@ -331,8 +332,8 @@ impl Ready {
         self.has_no_content_without_entry(&later)
     }
 
-    /// The acts in the staging chains are those in the change log, each as often, if changes are
-    /// recorded.
+    /// Checks that the change log has the acts of the staging chains, each the same number of
+    /// times, if changes are recorded.
     fn has_a_line_for_each_act(&self) -> Result<()> {
         let config = std::fs::read_to_string(self.root.join(".context/config.yaml"));
         if !config.unwrap_or_default().contains("audit:") {
@@ -368,7 +369,7 @@ impl Ready {
         }
     }
 
-    /// No file has the result of a source but those of live entries.
+    /// Checks that only the files of live entries contain the result of a source.
     fn has_no_content_without_entry(&self, person: &Person) -> Result<()> {
         if !self.args.iter().any(|arg| arg == "erase") {
             return Ok(());
@@ -388,14 +389,14 @@ impl Ready {
     }
 }
 
-/// Runs the experiment, prints its table, and gives the claims that did not hold.
+/// Runs the experiment, prints its table, and returns the claims that failed.
 pub(crate) fn run(options: &Options) -> Result<Vec<String>> {
     let dir = scratch(&options.dir)?;
     let mut out = String::new();
     head(&mut out, "command | log | changes of the disk | kills");
     let mut broken = Vec::new();
     let is_wanted = |name: &str| options.only.as_ref().is_none_or(|word| name.contains(word));
-    // Which change is the n-th one must not depend on threads.
+    // The number of a change must not depend on threads.
     let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build();
     let pool = pool.map_err(|why| why.to_string())?;
     let rows = Row::all(options.quick).filter(|one| is_wanted(one.scene.name));
@@ -405,7 +406,7 @@ pub(crate) fn run(options: &Options) -> Result<Vec<String>> {
         let ready = Ready::new(&one, dir.path()).map_err(|why| format!("{name}, {form}: {why}"))?;
         let stride = one.stride(options);
         let mut kills = 0_u64;
-        // Each row begins at another change, and at one that it has.
+        // Each row begins at another existing change.
         let from = at as u64 % stride % ready.changes.max(1);
         for n in (from..ready.changes).step_by(usize::try_from(stride)?) {
             for fault in [Fault::Dies, Fault::DiesWithin] {

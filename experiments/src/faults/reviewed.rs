@@ -1,5 +1,5 @@
-//! Commands of a governed vault. A step of a review makes no checkpoint: whether it happened is known
-//! when the next writer has looked at what the last one left, and it happened whole or not at all.
+//! Commands of a governed vault. A step of a review does not make a checkpoint: the next writer
+//! determines whether it happened, and it happened completely or not at all.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -13,7 +13,7 @@ use crate::process::Result;
 pub(super) const BO: &str = "bo@example.com";
 const KIM: &str = "kim@example.com";
 
-/// The versions of every history, and what awaits a decision.
+/// The versions of every history, and the pending submissions.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Steps {
     versions: BTreeMap<String, Vec<String>>,
@@ -105,7 +105,7 @@ pub(super) static SCENES: [Scene; 17] = [
     ),
 ];
 
-/// What is published, and stewards who are not yet.
+/// Adds published documents, and stewards that are not published yet.
 fn ungoverned(person: &Person, root: &Path) -> Result<()> {
     published(person, root)?;
     write(root, "stewards.yaml", stewards(1))
@@ -123,27 +123,27 @@ pub(super) fn governed(person: &Person, root: &Path, required: u32) -> Result<()
     person.done(root, &["govern", "on"]).map(drop)
 }
 
-/// Three documents that were submitted together.
+/// Submits three documents together.
 pub(super) fn submitted(person: &Person, root: &Path, required: u32) -> Result<()> {
     governed(person, root, required)?;
     edit(root, 3, "second")?;
     person.done(root, &[&["submit"], CHANGE, &["--change", "one"]].concat())?;
     if required == 1 {
-        // By itself, so that it can be approved alone.
+        // It is submitted alone, so that it can be approved alone.
         edit(root, 1, "third")?;
         person.done(root, &["submit", "nodes/d0"])?;
     }
     Ok(())
 }
 
-/// Governance files that were edited.
+/// Edits governance files.
 fn remarked(person: &Person, root: &Path) -> Result<()> {
     governed(person, root, 1)?;
     write(root, "stewards.yaml", format!("# for everyone\n{}", stewards(1)))?;
     write(root, "CONTEXT.md", "# Read this first\n")
 }
 
-/// Gives the first documents another last line.
+/// Changes the last line of the first documents.
 pub(super) fn edit(root: &Path, count: usize, word: &str) -> Result<()> {
     for n in 0..count {
         let path = format!("nodes/d{n}.md");
@@ -154,14 +154,14 @@ pub(super) fn edit(root: &Path, count: usize, word: &str) -> Result<()> {
     Ok(())
 }
 
-/// The steps of a vault, without those of what is written after a fault.
+/// Returns the steps of a vault, without those of documents that are written after a fault.
 pub(super) fn steps(person: &Person, root: &Path, scene: &Scene) -> Result<Steps> {
     let mut steps = Steps::default();
     if !scene.is_governed {
         return Ok(steps);
     }
     for path in files(root)? {
-        // What was moved away is no history.
+        // A history that was moved away does not count.
         let is_left_out = path.contains("/later/") || path.starts_with(".context/local/");
         if path.ends_with("/history.yaml") && !is_left_out {
             let text = std::fs::read_to_string(root.join(&path))?;
@@ -179,13 +179,13 @@ pub(super) fn steps(person: &Person, root: &Path, scene: &Scene) -> Result<Steps
 }
 
 impl Case<'_> {
-    /// Looks at what the next writer finds, and goes on working with it. What is published is as it
-    /// was before or after the command already.
+    /// Checks the state that the next writer finds, and continues to work with it. The publications
+    /// were already compared with those before and after the command.
     pub(super) fn judge_review(&self, told: bool, is_new: bool, counts: &mut Counts) -> Result<()> {
         let mut later = self.person.named(ANA);
         later.now += 60_000;
         write(&self.root, "nodes/later.md", "# Later\n")?;
-        // In a vault that is not governed after all, this is no step.
+        // In a vault that turns out to be ungoverned, this is not a step.
         let said = later.ctx(&self.root, &["submit", "nodes/later"]);
         if said.exit != 0 {
             if said.stderr.contains("error[not-governed]") {
@@ -209,7 +209,7 @@ impl Case<'_> {
         if found == *new {
             return Ok(());
         }
-        // What was not done is done now.
+        // The missing work is repeated.
         later = later.named(self.scene.who);
         later.now += 60_000;
         later.done(&self.root, &self.scene.args(self.form))?;

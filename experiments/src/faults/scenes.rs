@@ -1,4 +1,4 @@
-//! Commands that write, each in a vault that is ready for it.
+//! Commands that write, each in a vault that is prepared for it.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -11,21 +11,21 @@ use crate::changes::Op;
 use crate::inside::{Person, write};
 use crate::process::Result;
 
-/// A command and what comes before it.
+/// A command and its preparation.
 pub(super) struct Scene {
     pub(super) name: &'static str,
     pub(super) args: &'static [&'static str],
     pub(super) prepare: fn(&Person, &Path) -> Result<()>,
-    /// Whether the vault's log is broken before it.
+    /// True if the vault's log is broken before the command.
     pub(super) is_broken: bool,
-    /// Who gives the command.
+    /// The principal of the command.
     pub(super) who: &'static str,
-    /// Whether it is a step of a review, or an event of a governed vault.
+    /// True if the command is a step of a review, or an event of a governed vault.
     pub(super) is_governed: bool,
 }
 
 impl Scene {
-    /// A command of a principal in a vault that is not governed and whose log is whole.
+    /// Returns a command of a principal in an ungoverned vault with a sound log.
     pub(super) const fn by(
         name: &'static str,
         who: &'static str,
@@ -35,24 +35,23 @@ impl Scene {
         Self { name, args, prepare, is_broken: false, who, is_governed: false }
     }
 
-    /// The command, for a vault whose log has this form.
+    /// Returns the arguments, for a vault whose log has this form.
     pub(super) fn args(&self, form: Form) -> Vec<&'static str> {
         let word = |arg: &&'static str| if *arg == OTHER { form.other().word() } else { *arg };
         self.args.iter().map(word).collect()
     }
 
-    /// Whether the log has the form that it is to have in the end.
+    /// Returns true if the log has the form that it must have in the end.
     pub(super) fn is_done(&self, root: &Path, form: Form) -> bool {
         !self.args.contains(&OTHER)
             || root.join(form.other().log()).exists() && !root.join(form.log()).exists()
     }
 }
 
-/// In a command: the form that the log does not have.
+/// In a command, stands for the form that the log does not have.
 const OTHER: &str = "OTHER";
 
-/// Which form the log has, and whether publishing edits live files. Changes are recorded in one of
-/// them.
+/// The form of the log, and the setting for frontmatter. Changes are recorded in one of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Form {
     Delta,
@@ -72,7 +71,7 @@ impl Form {
         }
     }
 
-    /// The configuration of a vault of this form.
+    /// Returns the configuration of a vault of this form.
     pub(super) fn config(self) -> String {
         let (log, more) = match self {
             Self::Delta => ("delta", "audit:\n"),
@@ -91,7 +90,7 @@ impl Form {
         }
     }
 
-    /// Where the log is.
+    /// Returns the path of the log.
     pub(super) fn log(self) -> &'static str {
         match self {
             Self::Delta | Self::Untouched => ".versions/checkpoints.jsonl",
@@ -100,7 +99,8 @@ impl Form {
     }
 }
 
-/// Every scene with every form that it is possible in; in a short run those of reviews with one.
+/// Returns every scene with every form that it is possible in; in a short run, those of reviews
+/// with one.
 pub(super) fn all(is_quick: bool) -> impl Iterator<Item = (&'static Scene, Form)> {
     let scenes = SCENES.iter().chain(&reviewed::SCENES);
     let all = scenes.flat_map(|scene| Form::ALL.map(|form| (scene, form)));
@@ -113,7 +113,7 @@ pub(super) fn all(is_quick: bool) -> impl Iterator<Item = (&'static Scene, Form)
 /// More documents than are synced one by one.
 pub(super) const MANY: usize = 18;
 
-/// Who publishes, and edits in a governed vault.
+/// The principal who publishes, and who edits in a governed vault.
 pub(super) const ANA: &str = "ana@example.com";
 
 const fn scene(
@@ -147,7 +147,8 @@ static SCENES: [Scene; 14] = [
             Ok(())
         })
     },
-    // A line of a new writer, and a further one that is durable before the text leaves.
+    // The lines are the first one of a new writer, and another one that is durable before the text
+    // leaves.
     scene("read, kept in the vault", &["read", "nodes/d0"], |person, root| {
         keeping_accesses(person, root, "async")
     }),
@@ -162,7 +163,7 @@ static SCENES: [Scene; 14] = [
     }),
 ];
 
-/// Makes the vault that a scene begins with.
+/// Makes the initial vault of a scene.
 pub(super) fn begin(scene: &Scene, form: Form, person: &Person, root: &Path) -> Result<()> {
     person.done(root, &["init", "."])?;
     write(root, ".context/config.yaml", form.config())?;
@@ -176,7 +177,7 @@ pub(super) fn published(person: &Person, root: &Path) -> Result<()> {
     person.done(root, &["publish", "--all"]).map(drop)
 }
 
-/// The vault keeps accesses.
+/// Configures the vault to keep accesses.
 fn keeping_accesses(person: &Person, root: &Path, durability: &str) -> Result<()> {
     let config = std::fs::read_to_string(root.join(".context/config.yaml"))?;
     let audit = format!("audit:\n  accesses: vault\n  durability: {durability}\n");
@@ -184,7 +185,7 @@ fn keeping_accesses(person: &Person, root: &Path, durability: &str) -> Result<()
     published(person, root)
 }
 
-/// The next version of a document is stored in full.
+/// Publishes until the next version of a document is stored in full.
 fn keyframe_due(person: &Person, root: &Path) -> Result<()> {
     published(person, root)?;
     write(root, "nodes/d0.md", "---\ntitle: d0\nversion: 1\n---\nbefore\n")?;
@@ -193,7 +194,7 @@ fn keyframe_due(person: &Person, root: &Path) -> Result<()> {
     write(root, "nodes/d0.md", text.replace("before", "after"))
 }
 
-/// Lets a command die in the middle of what it appends to a history.
+/// Kills a command in the middle of an append to a history.
 fn die_within_the_history(person: &Person, root: &Path, args: &[&str]) -> Result<()> {
     let home = person.home.clone().ok_or("nothing is remembered")?;
     let before = Disk::read(root, &home)?;

@@ -1,5 +1,5 @@
-//! A random sequence of commands with random crashes leaves the vault that the same sequence
-//! without the crashed commands leaves, byte for byte, under the same clock.
+//! A random sequence of commands with random crashes produces the same vault as the sequence
+//! without the crashed commands, byte for byte, under the same clock.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -18,11 +18,11 @@ use crate::process::{Result, head, row};
 
 const SEQUENCES: usize = 300;
 const STEPS: usize = 40;
-/// Most commands change the disk less often than this.
+/// Most commands make fewer changes of the disk.
 const CHANGES: usize = 45;
 const DOCUMENTS: usize = 8;
 
-/// What a user writes, and the command that follows.
+/// An edit of a user, and the command that follows.
 struct Step {
     edited: Vec<usize>,
     args: Vec<String>,
@@ -48,7 +48,7 @@ impl Step {
     }
 }
 
-/// A vault and who works in it.
+/// A vault and its user.
 struct World {
     root: PathBuf,
     person: Person,
@@ -85,7 +85,8 @@ impl World {
         Ok(self.person.ctx(&self.root, &["head"]).stdout)
     }
 
-    /// Every file but those that are of this machine only, and the change log of a random writer.
+    /// Returns every file except those of this machine only, and except the change log of a
+    /// random writer.
     fn files(&self) -> Result<BTreeMap<String, Vec<u8>>> {
         let mut files = BTreeMap::new();
         let mut folders = vec![self.root.clone()];
@@ -113,7 +114,7 @@ struct Counts {
     checkpoints: u64,
 }
 
-/// Runs the experiment, prints its table, and gives the claims that did not hold.
+/// Runs the experiment, prints its table, and returns the claims that failed.
 pub(crate) fn run(options: &Options) -> Result<Vec<String>> {
     let (sequences, steps) = if options.quick { (3, 10) } else { (SEQUENCES, STEPS) };
     let mut broken = Vec::new();
@@ -160,14 +161,14 @@ fn compare(
         let watch = (draw.below(3) == 0).then(|| fault(draw));
         let said = crashing.run(&step.args, watch.clone());
         let died = watch.is_some_and(|watch| watch.was_killed());
-        // A pack is a live file, and no event: it is there, or it is not.
+        // A pack is a live file, and not an event: it exists, or it does not.
         let is_made =
             step.args[0] == "pack" && crashing.root.join(format!("packs/p{n}.yml")).exists();
         let is_committed = is_made || crashing.head()? != before;
         if died {
             counts.crashed += 1;
             counts.committed += u64::from(is_committed);
-            // A user clears that away before an edit; the command may be killed at it, too.
+            // A user recovers before an edit; that command may be killed, too.
             while draw.below(3) == 0 {
                 counts.recoveries += 1;
                 drop(crashing.run(&["recover".to_owned()], Some(fault(draw))));
@@ -176,7 +177,7 @@ fn compare(
         }
         if !died || is_committed {
             let other = spared.run(&step.args, None);
-            // What an index finds may be what a dead one had made.
+            // An interrupted command may already have made the files of an index.
             let is_told = step.args[0] != "index";
             if !died && is_told && (other.exit, &other.stdout) != (said.exit, &said.stdout) {
                 let (one, other) = (said.complaint(), other.complaint());

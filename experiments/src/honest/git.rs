@@ -1,5 +1,5 @@
 //! A vault in a git repository: commits, branches, detached checkouts, clones with other line ends,
-//! and getting files back.
+//! and restored files.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -9,14 +9,14 @@ use super::scene::{Model, Scene};
 use super::steps::{Step, change_body, edit_body};
 use crate::process::Result;
 
-/// What a history knows of its repository.
+/// The state of the repository of a vault.
 #[derive(Clone, Debug)]
 pub(super) struct Git {
-    /// The branch that is checked out; none where a commit is.
+    /// The branch that is checked out; `None` for a detached commit.
     branch: Option<String>,
-    /// What is published at the tip of each branch.
+    /// The published texts at the tip of each branch.
     tips: BTreeMap<String, Model>,
-    /// Some commits, with what is published there.
+    /// Some commits, with their published texts.
     commits: Vec<(String, Model)>,
 }
 
@@ -56,12 +56,13 @@ fn git(root: &Path, args: &[&str]) -> Result<String> {
     Ok(String::from_utf8(output.stdout)?.trim().to_owned())
 }
 
-/// Commits everything, so that what is published and what is committed are the same.
+/// Commits everything, so that the published and the committed texts are the same.
 fn commit(scene: &mut Scene) -> Result<()> {
     let before = git(&scene.root, &["rev-parse", "-q", "--verify", "HEAD"]).unwrap_or_default();
     if let Some(git) = scene.git.as_mut().filter(|git| git.branch.is_none()) {
-        // What was published since it was checked out is trusted for that commit, which does not
-        // hold it: a process that comes back to it gets `head-rollback`. A known limit (VER-29).
+        // Versions that were published since the checkout are trusted for that commit, which does
+        // not contain them: a process that returns to it gets `head-rollback`. A known limit
+        // (VER-29).
         git.commits.retain(|(id, _)| *id != before);
     }
     git(&scene.root, &["add", "-A"])?;
@@ -87,7 +88,7 @@ fn state(scene: &Scene) -> Git {
     scene.git.clone().unwrap_or_else(none)
 }
 
-/// Another branch, new or old.
+/// Switches to another branch, new or old.
 fn switch(scene: &mut Scene) -> Result<bool> {
     commit(scene)?;
     let mut git_state = state(scene);
@@ -108,7 +109,7 @@ fn switch(scene: &mut Scene) -> Result<bool> {
     Ok(true)
 }
 
-/// A commit without a branch.
+/// Checks out a commit without a branch.
 fn detach(scene: &mut Scene) -> Result<bool> {
     commit(scene)?;
     let mut git_state = state(scene);
@@ -120,7 +121,7 @@ fn detach(scene: &mut Scene) -> Result<bool> {
     Ok(true)
 }
 
-/// The branch catches up with one that began from it.
+/// Merges a branch that began from this one.
 fn merge(scene: &mut Scene) -> Result<bool> {
     commit(scene)?;
     let mut git_state = state(scene);
@@ -128,7 +129,7 @@ fn merge(scene: &mut Scene) -> Result<bool> {
     for (other, model) in git_state.tips.clone() {
         if other != branch && git(&scene.root, &["merge", "-q", "--ff-only", &other]).is_ok() {
             git_state.tips.insert(branch, model.clone());
-            // One that is behind is merged without a change.
+            // A branch that is behind is merged without a change.
             let ahead = git(&scene.root, &["rev-parse", "HEAD"])?
                 == git(&scene.root, &["rev-parse", &other])?;
             if ahead {
@@ -145,8 +146,8 @@ fn merge(scene: &mut Scene) -> Result<bool> {
     Ok(false)
 }
 
-/// Edits that are thrown away. Nothing was published since the commit: the folder holds the
-/// histories too, and would lose a version.
+/// Discards edits. Nothing was published since the commit: the folder contains the histories too,
+/// and would lose a version.
 fn discard(scene: &mut Scene) -> Result<bool> {
     commit(scene)?;
     for _ in 0..3 {
@@ -157,8 +158,8 @@ fn discard(scene: &mut Scene) -> Result<bool> {
     Ok(true)
 }
 
-/// A second clone with the line ends of another system, in which a user publishes, and from which
-/// the first takes that.
+/// Makes a second clone with the line ends of another system, in which a user publishes, and from
+/// which the first one pulls.
 fn clone(scene: &mut Scene) -> Result<bool> {
     commit(scene)?;
     let here = scene.root.clone();

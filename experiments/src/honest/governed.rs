@@ -1,5 +1,5 @@
-//! A copy of the vault that becomes governed: people submit, decide, retire and move there as reviews
-//! allow it. Nothing of it is damage, and only what was approved changes what is served.
+//! A copy of the vault that becomes governed: people submit, decide, retire and move as reviews
+//! allow. Nothing is reported as damage, and only approved changes are served.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -9,13 +9,13 @@ use super::steps::{Step, change_body};
 use crate::inside::{Person, Said, copy, write};
 use crate::process::Result;
 
-/// The step: its name, how often it is drawn, and what it does.
+/// The step: its name, its weight, and its function.
 pub(super) const STEP: (&str, usize, Step) = ("a copy elsewhere, governed there", 2, governed);
 
 const ANA: &str = "ana@example.com";
 const REVIEWERS: [&str; 2] = ["bo@example.com", "kim@example.com"];
 
-/// What is served: the text of each document.
+/// The served text of each document.
 type Served = BTreeMap<String, String>;
 
 fn governed(scene: &mut Scene) -> Result<bool> {
@@ -46,7 +46,7 @@ fn review(scene: &mut Scene) -> Result<bool> {
     )?;
     let begun = ctx(scene, ANA, &["govern", "on"]);
     if begun.exit != 0 {
-        // The live configuration may not be one that can be published.
+        // The live configuration may not be valid for publishing.
         return match begun.exit {
             1..=4 => Ok(false),
             _ => Err(begun.complaint().into()),
@@ -68,7 +68,7 @@ fn review(scene: &mut Scene) -> Result<bool> {
     Ok(true)
 }
 
-/// A command; says whether what is served may be another thing afterwards.
+/// Runs a command; returns true if the served texts may change.
 fn step(scene: &mut Scene) -> Result<(Said, bool)> {
     let ids = served(scene)?.into_keys().filter(|id| is_document(id)).collect::<Vec<_>>();
     let id = scene.one_of(&ids).unwrap_or_else(|| "nodes/none".to_owned());
@@ -92,7 +92,7 @@ fn step(scene: &mut Scene) -> Result<(Said, bool)> {
         8 => (ANA, vec!["retire", &id], false),
         9 => (reviewer, vec!["retire", &id, "--emergency", "--reason", "wrong"], true),
         10 => (ANA, vec!["mv", &id, &new], false),
-        // Nobody approves what is their own, and an editor approves nothing.
+        // No author approves their own text, and an editor approves nothing.
         _ => (ANA, vec!["approve", &pending], false),
     };
     Ok((ctx(scene, who, &args), may_change))
@@ -103,7 +103,7 @@ fn ctx(scene: &mut Scene, who: &str, args: &[&str]) -> Said {
     scene.person.named(who).ctx(&scene.root, args)
 }
 
-/// The ids of what awaits a decision.
+/// Returns the ids of the pending submissions.
 fn waiting(scene: &Scene) -> Vec<String> {
     let said = scene.person.named(REVIEWERS[0]).ctx(&scene.root, &["review", "--all", "--json"]);
     let waiting = said.json()["waiting"].as_array().cloned().unwrap_or_default();
@@ -122,7 +122,7 @@ fn served(scene: &Scene) -> Result<Served> {
     Ok(documents.iter().filter_map(text).collect())
 }
 
-/// Nothing is damaged or unsettled, for its user and for one who never saw it.
+/// Checks that nothing is damaged or unsettled, for its user and for one who never saw the vault.
 fn sound(scene: &mut Scene, after: &Said) -> Result<()> {
     let stranger = Person { home: None, ..scene.person.clone() };
     for person in [&scene.person, &stranger] {

@@ -1,9 +1,10 @@
-//! No false alarm: whatever people honestly do to a vault, `ctx verify` calls nothing damaged and
-//! nothing unsettled, and names exactly the live files that differ.
+//! No false alarm: after honest commands and edits of any kind, `ctx verify` calls nothing damaged
+//! or unsettled, and names exactly the live files that differ.
 //!
-//! Histories are drawn by a seed: `steps` is what people do in a vault, `git` what they do with its
-//! repository, `places` copies and crashes, `governed` reviews in a copy, `shared` the reference implementation at work in the
-//! same vault. `scene` keeps what must be true and holds each report against it.
+//! Histories are drawn by a seed: `steps` has the actions in a vault, `git` those in its
+//! repository, `places` copies and crashes, `governed` reviews in a copy, `shared` the reference
+//! implementation in the same vault. `scene` keeps the expected state and compares each report
+//! with it.
 
 mod git;
 mod governed;
@@ -32,12 +33,12 @@ use crate::process::{Result, head, row};
 const HISTORIES: u64 = 1000;
 const QUICK: u64 = 30;
 const BRIEF: u64 = 9;
-/// 2026-01-01.
+/// Time of the first event: 2026-01-01.
 const BEGIN: i64 = 1_767_225_600_000;
-/// More alarms than these say nothing new.
+/// Maximum number of printed alarms: more are not informative.
 const SHOWN: usize = 20;
 
-/// Runs the experiment, prints its tables, and gives the claims that did not hold.
+/// Runs the experiment, prints its tables, and returns the claims that failed.
 pub(crate) fn run(options: &Options) -> Result<Vec<String>> {
     let began = Instant::now();
     let seeds = match options.seed {
@@ -75,7 +76,7 @@ pub(crate) fn run(options: &Options) -> Result<Vec<String>> {
     Ok(alarms)
 }
 
-/// One history; gives what was counted, and the step that did not end as it should.
+/// Runs one history; returns its counts, and the step that failed.
 fn one(seed: u64, base: &Path, talks: bool) -> (Tally, Option<String>) {
     let kind = Kind::ALL[usize::try_from(seed % 3).unwrap_or(0)];
     let person =
@@ -128,7 +129,7 @@ fn live(scene: &mut Scene, place: &mut String, talks: bool) -> Result<()> {
     scene.verify_without_trusted_head()
 }
 
-/// A vault of its kind, at the beginning of its history.
+/// Makes the initial vault of its kind.
 fn begin(scene: &mut Scene) -> Result<()> {
     if scene.kind == Kind::Interop {
         let fixture = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/.."))
@@ -144,7 +145,7 @@ fn begin(scene: &mut Scene) -> Result<()> {
             let text = normal(&fs::read(scene.root.join(&path))?);
             scene.model.sealed.insert(path.trim_end_matches(".md").to_owned(), text);
         }
-        // Half of them were told about line ends by git's user.
+        // In half of them, git's user configured line ends.
         if scene.draw.below(2) == 0 {
             write(&scene.root, ".gitattributes", "**/.versions/** -text -whitespace\n")?;
         }
@@ -165,7 +166,7 @@ fn begin(scene: &mut Scene) -> Result<()> {
     Ok(())
 }
 
-/// The next step, by the weights of those that are possible.
+/// Returns the next step, by the weights of the possible ones.
 fn chosen(scene: &mut Scene, with_git: bool) -> (&'static str, Step) {
     let mut possible: Vec<(&'static str, usize, Step)> = steps::STEPS.to_vec();
     possible.extend(places::STEPS);

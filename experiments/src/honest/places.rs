@@ -21,7 +21,7 @@ pub(super) const STEPS: [(&str, usize, Step); 4] = [
     ("an interrupted publication", 3, interrupted),
 ];
 
-/// Two copies of a vault go different ways, each with its own memory.
+/// Continues two copies of a vault independently, each with its own state.
 fn duplicates(scene: &mut Scene) -> Result<bool> {
     let (here, model) = (scene.root.clone(), scene.model.clone());
     let git = scene.git.clone();
@@ -34,7 +34,7 @@ fn duplicates(scene: &mut Scene) -> Result<bool> {
     scene.verify()?;
     scene.verify_without_trusted_head()?;
     if scene.draw.below(2) == 0 {
-        // The history goes on in the copy, and the first one is left.
+        // The history continues in the copy, and the first one is abandoned.
         fs::remove_dir_all(here)?;
         return Ok(true);
     }
@@ -61,7 +61,7 @@ fn keep_backup(scene: &mut Scene) -> Result<bool> {
     Ok(true)
 }
 
-/// An old copy at another path, where no later head is trusted. The vault itself stays.
+/// Restores an old copy at another path, where no later head is trusted. The vault itself stays.
 fn restore_backup(scene: &mut Scene) -> Result<bool> {
     let Some((backup, then)) = scene.backup.clone() else { return Ok(false) };
     let there = scene.beside("restored");
@@ -76,8 +76,8 @@ fn restore_backup(scene: &mut Scene) -> Result<bool> {
     Ok(true)
 }
 
-/// A publication whose process ended before its checkpoint was written, or after that and before
-/// the live files were: what it leaves are notes, for a user who trusts the head before it.
+/// Interrupts a publication before its checkpoint was written, or between that and the live files:
+/// its uncommitted files are notes, for a user who trusts the head before it.
 fn interrupted(scene: &mut Scene) -> Result<bool> {
     let Some(home) = scene.person.home.clone() else { return Ok(false) };
     let state = home.join(".local/state");
@@ -93,7 +93,7 @@ fn interrupted(scene: &mut Scene) -> Result<bool> {
     copy(&root, &before)?;
     copy(&state, &kept)?;
     let learned = scene.event(&["publish", &id, name.trim_end_matches(".md")])?;
-    // Its folders of state: where its intent record was, which it ended.
+    // The state folders that had the intent record, which the event ended.
     let intents = files(&state)?.into_iter().filter(|path| path.ends_with("/intent.json"));
     let intents: Vec<PathBuf> = intents.map(|path| state.join(path)).collect();
     let after = scene.beside("after");
@@ -104,14 +104,14 @@ fn interrupted(scene: &mut Scene) -> Result<bool> {
         copy(&kept, &state)?;
     }
     let how = if learned { scene.draw.below(4) } else { 0 };
-    // With a log that holds the event, it has happened; else it has not.
+    // If the log contains the event, it has happened; otherwise it has not.
     let happened = how == 3;
     if happened {
         overlay(scene, &before, &after, &root, usize::MAX)?;
         for log in LOGS {
             put_again(&after, &root, log)?;
         }
-        // Without its line the event is reported until the next command of this user.
+        // Without its line, the event is reported until the next command of this user.
         for path in files(&after)?.iter().filter(|path| path.starts_with(CHANGES)) {
             put_again(&after, &root, path)?;
         }
@@ -139,7 +139,7 @@ fn interrupted(scene: &mut Scene) -> Result<bool> {
         scene.over = true;
         return Ok(true);
     }
-    // Another user works on, and later what was left is taken away.
+    // Another user continues to work, and later the uncommitted files are removed.
     let mut went_on = false;
     if how != 2
         && let Some(other) = scene.any_published().filter(|other| *other != id)
@@ -155,8 +155,8 @@ fn interrupted(scene: &mut Scene) -> Result<bool> {
     Ok(true)
 }
 
-/// Writes the intent record of the event between two copies of a vault again, in each folder of state
-/// that had it.
+/// Restores the intent record of the event between two copies of a vault, in each state folder that
+/// had it.
 fn restore_intents(
     (intents, home): (&[PathBuf], &Path),
     (before, after): (&Path, &Path),
@@ -181,7 +181,7 @@ const LOGS: [&str; 2] = [".versions/checkpoints.jsonl", ".versions/context_histo
 
 const CHANGES: &str = ".context/audit/";
 
-/// The files among the histories that an event wrote.
+/// Returns the files of histories that an event wrote.
 fn written(before: &Path, after: &Path) -> Result<Vec<String>> {
     let mut written = Vec::new();
     for path in files(after)? {
@@ -197,13 +197,13 @@ fn written(before: &Path, after: &Path) -> Result<Vec<String>> {
     Ok(written)
 }
 
-/// Puts the first few of the files of an event into a vault that has not seen it.
+/// Copies the first few files of an event into a vault without it.
 fn overlay(scene: &mut Scene, before: &Path, after: &Path, root: &Path, most: usize) -> Result<()> {
     for path in written(before, after)?.iter().take(most) {
         put_again(after, root, path)?;
     }
     if scene.draw.below(3) == 0 {
-        // A live file under the name that it has before its own.
+        // The file is a live file under its temporary name.
         write(root, "nodes/.late.md.1234-0.ctx-tmp", "---\ntitle: Late\n")?;
     }
     Ok(())
@@ -216,7 +216,7 @@ fn put_again(from: &Path, to: &Path, path: &str) -> Result<()> {
     Ok(())
 }
 
-/// A line of the log that was cut short.
+/// Appends an incomplete line to the log.
 fn tear(scene: &mut Scene, before: &Path, after: &Path, root: &Path) -> Result<()> {
     let (old, new) = (fs::read(before.join(LOGS[0]))?, fs::read(after.join(LOGS[0]))?);
     let line = new.len() - old.len();
@@ -227,12 +227,12 @@ fn tear(scene: &mut Scene, before: &Path, after: &Path, root: &Path) -> Result<(
     Ok(())
 }
 
-/// Takes away what an interrupted event left, by a copy from before it.
+/// Removes the uncommitted files of an interrupted event, by a copy from before it.
 fn mend(before: &Path, after: &Path, root: &Path, went_on: bool) -> Result<()> {
     for path in written(before, after)? {
         let is_of_documents = path.starts_with("nodes/") || path.starts_with("sources/");
         let is_there = fs::read(root.join(&path)).ok() == fs::read(after.join(&path)).ok();
-        // A later event took the governance files along, and may have written the same bytes.
+        // A later event included the governance files, and may have written the same bytes.
         if !is_there || went_on && !is_of_documents {
             continue;
         }

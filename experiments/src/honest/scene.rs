@@ -1,5 +1,5 @@
-//! One history at work: a person, a vault, and what should be true of it, kept beside it by rules
-//! that share nothing with the verifier.
+//! One history: a person, a vault, and its expected state, kept by rules that share nothing with
+//! the verifier.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -11,10 +11,10 @@ use crate::corpus::Draw;
 use crate::inside::{Person, Said, files};
 use crate::process::Result;
 
-/// How a vault came to be.
+/// The origin of a vault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Kind {
-    /// Made by `ctx`, with a log of what changed.
+    /// Made by `ctx`, with a delta log.
     Delta,
     /// Made by `ctx`, configured for a log of whole maps.
     Full,
@@ -34,19 +34,19 @@ impl Kind {
     }
 }
 
-/// What is published, as its publisher knows it.
+/// The published texts, as their publisher knows them.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Model {
     /// The normal form of each published text, by id.
     pub(super) sealed: BTreeMap<String, String>,
-    /// Governance files that the reference implementation dropped from the maps, as they were. They
-    /// come back with the next event of ours; meanwhile a live file is compared with what was.
+    /// Governance files that the reference implementation dropped from the maps, as they were. The
+    /// next event of ctx restores them; meanwhile a live file is compared with the dropped text.
     pub(super) dropped: BTreeMap<String, String>,
     /// Documents that were retired.
     pub(super) retired: BTreeSet<String>,
 }
 
-/// What was counted.
+/// The counts of all histories.
 #[derive(Default)]
 pub(super) struct Tally {
     /// Steps by kind of vault and name.
@@ -64,15 +64,15 @@ pub(super) struct Scene {
     pub(super) kind: Kind,
     pub(super) draw: Draw,
     pub(super) person: Person,
-    /// Everything of this history is beneath.
+    /// Folder of everything in this history.
     pub(super) base: PathBuf,
     pub(super) root: PathBuf,
     pub(super) model: Model,
     pub(super) git: Option<super::git::Git>,
     pub(super) backup: Option<(PathBuf, Model)>,
-    /// The latest time that anything was written at.
+    /// The latest time of any write.
     pub(super) latest: i64,
-    /// Whether the history ends here, because a command was interrupted and was not recovered.
+    /// True if the history ends here, because a command was interrupted and was not recovered.
     pub(super) over: bool,
     pub(super) counter: usize,
     pub(super) tally: Tally,
@@ -86,7 +86,7 @@ impl Scene {
         self.person.ctx(&self.root, args)
     }
 
-    /// A fresh path beside the vault.
+    /// Returns a fresh path next to the vault.
     pub(super) fn beside(&mut self, what: &str) -> PathBuf {
         let number = self.number();
         self.base.join(format!("{what}-{number}"))
@@ -97,8 +97,8 @@ impl Scene {
         self.counter
     }
 
-    /// Another principal, and another time: mostly a little later, sometimes the same instant, a
-    /// jump ahead, or a clock that was put back.
+    /// Chooses another principal, and another time: mostly a little later, sometimes the same
+    /// instant, a jump ahead, or a clock that was set back.
     pub(super) fn pass_time(&mut self) {
         let people = ["ana@example.com", "bo@example.com", "agent-7", "Zoë"];
         self.person.principal = people[self.draw.below(people.len())].to_owned();
@@ -110,12 +110,13 @@ impl Scene {
             3 | 4 => 1,
             _ => 1 + by(&mut self.draw, HOUR),
         };
-        // Behind by more than a day, `ctx` refuses to publish; that is not what is tried here.
+        // If the clock is behind by more than a day, `ctx` refuses to publish; this is not tested
+        // here.
         self.person.now = (self.person.now + step).max(self.latest - 20 * HOUR);
         self.latest = self.latest.max(self.person.now);
     }
 
-    /// Runs a command that publishes or retires, and takes note of what it did.
+    /// Runs a command that publishes or retires, and records its changes.
     pub(super) fn event(&mut self, args: &[&str]) -> Result<bool> {
         let said = self.ctx(&[args, &["--json"]].concat());
         let json = said.json();
@@ -123,7 +124,7 @@ impl Scene {
         let mut refused = BTreeSet::new();
         if said.exit > 1 || json["code"].is_string() {
             let code = json["code"].as_str().unwrap_or("?");
-            // That one is said of single documents, each with its own reason.
+            // This code summarizes single documents, each with its own reason.
             refused.extend((code != "refused").then(|| code.to_owned()));
         }
         let about = [&json["refused"], &json["documents"]];
@@ -141,7 +142,7 @@ impl Scene {
         Ok(learned)
     }
 
-    /// Takes note of an event; says whether there was one.
+    /// Records an event; returns true if there was one.
     pub(super) fn learn(&mut self, json: &Value) -> Result<bool> {
         if json["checkpoint"].is_null() || json["dry_run"] == true {
             return Ok(false);
@@ -170,7 +171,7 @@ impl Scene {
         Ok(true)
     }
 
-    /// Verifies the vault as its user does, and holds the report against the model.
+    /// Verifies the vault as its user does, and compares the report with the model.
     pub(super) fn verify(&mut self) -> Result<()> {
         let said = self.ctx(&["verify", "--json"]);
         self.tally.verifications += 1;
@@ -192,7 +193,7 @@ impl Scene {
         for finding in findings {
             let text = |key: &str| finding[key].as_str().unwrap_or_default().to_owned();
             let (class, code) = (text("class"), text("code"));
-            // What `ctx` alone wrote is spelled as it spells it.
+            // These findings cannot occur in records that only `ctx` wrote.
             let ours = ["history-respelled", "key-unknown", "keyframe-interval"];
             let strange = self.kind == Kind::Delta && ours.contains(&code.as_str());
             if class == "damage" || class == "unsettled" || strange {
@@ -217,7 +218,7 @@ impl Scene {
         Ok(())
     }
 
-    /// Every difference between live files and what is published, as a report calls it.
+    /// Returns every difference between live files and published texts, as a report names it.
     fn differences(&self) -> Result<BTreeSet<(String, String)>> {
         let mut differs = BTreeSet::new();
         let mut push = |code: &str, path: &str| differs.insert((code.to_owned(), path.to_owned()));
@@ -228,7 +229,7 @@ impl Scene {
                 None if is_document(id) => push("document-missing", &path),
                 None => push("policy-drift", &path),
                 Some(live) if live == *sealed => continue,
-                // A file without a frontmatter says nothing, so that it is no draft.
+                // A file without a frontmatter is not a draft.
                 Some(live)
                     if is_document(id)
                         && live.starts_with("---\n")
@@ -253,13 +254,13 @@ impl Scene {
         Ok(differs)
     }
 
-    /// Whether the configuration, as it is there, leaves a file out.
+    /// Returns true if the live configuration excludes a file.
     pub(super) fn is_excluded(&self, path: &str) -> bool {
         let config = fs::read_to_string(self.root.join(CONFIG)).unwrap_or_default();
         config.contains("exclude:") && path.starts_with("nodes/private/")
     }
 
-    /// The Markdown files of the folders for documents.
+    /// Returns the Markdown files of the folders for documents.
     pub(super) fn documents(&self) -> Result<Vec<String>> {
         let is_document = |path: &String| {
             let placed = path.starts_with("nodes/") || path.starts_with("sources/");
@@ -269,17 +270,17 @@ impl Scene {
         Ok(files(&self.root)?.into_iter().filter(is_document).collect())
     }
 
-    /// The ids of published documents.
+    /// Returns the ids of published documents.
     pub(super) fn published(&self) -> Vec<String> {
         self.model.sealed.keys().filter(|id| is_document(id)).cloned().collect()
     }
 
-    /// One of some.
+    /// Returns one of some.
     pub(super) fn one_of(&mut self, from: &[String]) -> Option<String> {
         (!from.is_empty()).then(|| from[self.draw.below(from.len())].clone())
     }
 
-    /// A published document.
+    /// Returns a published document.
     pub(super) fn any_published(&mut self) -> Option<String> {
         let published = self.published();
         self.one_of(&published)
@@ -293,31 +294,31 @@ impl Scene {
 
 pub(super) const CONFIG: &str = ".context/config.yaml";
 
-/// Whether an id is that of a document, not of a governance file.
+/// Returns true if an id is that of a document, not of a governance file.
 pub(super) fn is_document(id: &str) -> bool {
     id.starts_with("nodes/") || id.starts_with("sources/")
 }
 
-/// The path of the file that an id names.
+/// Returns the path of the file that an id names.
 pub(super) fn live_path(id: &str) -> String {
     if is_document(id) { format!("{id}.md") } else { id.to_owned() }
 }
 
-/// A text without its mark of order, with line ends of one kind.
+/// Returns a text without its byte order mark, with LF line ends.
 pub(super) fn normal(bytes: &[u8]) -> String {
     let text = String::from_utf8_lossy(bytes);
     let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
     text.replace("\r\n", "\n").replace('\r', "\n")
 }
 
-/// What a live file says of itself.
+/// The status of a live file.
 #[derive(PartialEq, Eq)]
 enum Says {
     Published,
     Draft,
 }
 
-/// Reads the status that a text of this experiment has: on a line of its own, or nowhere.
+/// Reads the status of a text of this experiment: on a line of its own, or missing.
 fn says(text: &str) -> Says {
     let fields = text.strip_prefix("---\n").and_then(|rest| rest.split_once("\n---\n"));
     let published = fields.is_some_and(|(fields, _)| {
@@ -326,7 +327,7 @@ fn says(text: &str) -> Says {
     if published { Says::Published } else { Says::Draft }
 }
 
-/// The path of a vault's copy of its own.
+/// Returns the path of a copy of a vault.
 pub(super) fn copy_of(root: &Path, number: usize) -> PathBuf {
     root.with_file_name(format!("vault-{number}"))
 }

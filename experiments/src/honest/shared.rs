@@ -1,4 +1,4 @@
-//! The reference implementation works in the vault too, in turn with ours.
+//! Steps in which the reference implementation works in the vault, in turn with ctx.
 
 use super::scene::{Kind, Scene, is_document, normal};
 use super::steps::{Step, change_body};
@@ -15,7 +15,7 @@ pub(super) const STEPS: [(&str, usize, Step); 6] = [
     ("reference: two events at once, one checkpoint lost", 3, race),
 ];
 
-/// The reference implementation at the clock of the scene.
+/// Runs the reference implementation at the clock of the scene.
 fn with<T>(scene: &mut Scene, work: impl FnOnce(&mut OtherTool<'_>) -> Result<T>) -> Result<T> {
     let root = scene.root.clone();
     let now = scene.person.now;
@@ -27,7 +27,8 @@ fn with<T>(scene: &mut Scene, work: impl FnOnce(&mut OtherTool<'_>) -> Result<T>
     done
 }
 
-/// What an event of the reference implementation leaves published: no governance file.
+/// Drops governance files from the published texts, as an event of the reference
+/// implementation does.
 fn drop_governance(scene: &mut Scene) {
     let sealed = std::mem::take(&mut scene.model.sealed);
     let (kept, dropped) = sealed.into_iter().partition(|(id, _)| is_document(id));
@@ -35,7 +36,7 @@ fn drop_governance(scene: &mut Scene) {
     scene.model.dropped.extend(dropped);
 }
 
-/// Some documents get a version each, all but the last of which lose their checkpoint.
+/// Publishes a version of each document; all but the last lose their checkpoint.
 fn event(scene: &mut Scene, ids: &[String], diffs_in_files: bool) -> Result<bool> {
     let mut texts = Vec::new();
     let published = with(scene, |tool| {
@@ -94,7 +95,7 @@ fn race(scene: &mut Scene) -> Result<bool> {
     event(scene, &[one, other], false)
 }
 
-/// A version that was never published: the live file is a draft of that number.
+/// Adds a version that was never published: the live file is a draft of that number.
 fn submit(scene: &mut Scene) -> Result<bool> {
     let Some(id) = edited(scene)? else { return Ok(false) };
     Ok(with(scene, |tool| tool.version(&id, What::Submitted, false))?.is_some())
@@ -115,7 +116,7 @@ fn change_nothing(scene: &mut Scene) -> Result<bool> {
     Ok(done)
 }
 
-/// Whether the reference implementation may have been here.
+/// Returns true if the reference implementation may have written this vault.
 pub(super) fn is_possible(kind: Kind) -> bool {
     kind != Kind::Delta
 }

@@ -1,4 +1,4 @@
-//! What people do in a vault: publishing, and editing what is published.
+//! The actions of people in a vault: publishing, and editing published texts.
 
 use std::fs;
 
@@ -6,10 +6,10 @@ use super::scene::{CONFIG, Kind, Scene, is_document};
 use crate::inside::write;
 use crate::process::Result;
 
-/// A step; it says whether there was anything for it to do.
+/// A step; returns true if it applied.
 pub(super) type Step = fn(&mut Scene) -> Result<bool>;
 
-/// The steps of every kind of vault, with how often each is drawn.
+/// The steps of every kind of vault, with their weights.
 pub(super) const STEPS: [(&str, usize, Step); 22] = [
     ("publish one document", 10, publish_one),
     ("publish several by name", 3, publish_some),
@@ -96,7 +96,7 @@ fn retire(scene: &mut Scene) -> Result<bool> {
         return Ok(false);
     }
     let Some(id) = scene.any_published() else { return Ok(false) };
-    // An edit that was never published, or a file that is gone already, is no obstacle.
+    // Unpublished edits and missing files do not prevent it.
     match scene.draw.below(4) {
         0 => change_body(scene, &format!("{id}.md"))?,
         1 => drop(fs::remove_file(scene.root.join(format!("{id}.md")))),
@@ -193,7 +193,7 @@ fn save_with_bom(scene: &mut Scene) -> Result<bool> {
     respell(scene, |text| format!("\u{feff}{}", text.trim_start_matches('\u{feff}')))
 }
 
-/// Saves a live file or a governance file with the same text, spelled otherwise.
+/// Saves a live file or a governance file with the same text in another spelling.
 fn respell(scene: &mut Scene, how: fn(&str) -> String) -> Result<bool> {
     let mut paths = scene.documents()?;
     paths.push("CONTEXT.md".to_owned());
@@ -226,7 +226,7 @@ fn edit_governance(scene: &mut Scene) -> Result<bool> {
 fn delete_governance(scene: &mut Scene) -> Result<bool> {
     let mut paths: Vec<String> =
         scene.model.sealed.keys().filter(|id| !is_document(id)).cloned().collect();
-    // The form of a log that is still to be begun hangs on it.
+    // The configuration decides the form of a log that has not begun.
     paths.retain(|path| path != CONFIG || scene.kind == Kind::Delta);
     let Some(path) = scene.one_of(&paths) else { return Ok(false) };
     Ok(fs::remove_file(scene.root.join(path)).is_ok())
@@ -239,12 +239,12 @@ pub(super) fn configure(scene: &mut Scene) -> Result<bool> {
     Ok(true)
 }
 
-/// Lets changes be recorded, which no later configuration takes back.
+/// Begins to record changes, which no later configuration ends.
 fn begin_audit(scene: &mut Scene) -> Result<bool> {
     scene.event(&["audit", "begin"])
 }
 
-/// A configuration with settings that are drawn.
+/// Returns a configuration with drawn settings.
 pub(super) fn configuration(scene: &mut Scene) -> String {
     let n = scene.draw.below(1000);
     let mut text = format!("version: 1\nname: Test\nlayout: structured\ndescription: Number {n}\n");
@@ -261,7 +261,7 @@ pub(super) fn configuration(scene: &mut Scene) -> String {
     if scene.draw.below(4) > 0 {
         text += &format!("  keyframe_interval: {}\n", [1, 2, 3, 5, 10][scene.draw.below(5)]);
     }
-    // A log that is there keeps its form, whatever the configuration says later.
+    // An existing log keeps its form, whatever the configuration says later.
     let form = match (scene.kind, scene.draw.below(6)) {
         (Kind::Delta, 0) if !scene.model.sealed.is_empty() => "  checkpoint_log: full\n",
         (Kind::Delta, 1) => "  checkpoint_log: delta\n",
@@ -318,7 +318,7 @@ fn body(scene: &mut Scene) -> String {
     format!("# Number {n}\n\n{}\n## Part\n\nMore {n}.\n", lines.concat())
 }
 
-/// The text of a file that was never published.
+/// Returns the text of a file that was never published.
 pub(super) fn document(scene: &mut Scene) -> String {
     let n = scene.draw.below(1000);
     let body = body(scene);

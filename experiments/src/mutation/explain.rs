@@ -1,5 +1,5 @@
-//! Why a flipped bit need not be found: only what reading the file before and after proves is a
-//! reason, never the place where the bit is.
+//! Explains flipped bits that need not be found: the only accepted reason is equality of the parsed
+//! file before and after, never the position of the bit.
 
 use std::path::Path;
 
@@ -18,9 +18,9 @@ use contextnest::text::document::text::normalise;
 use super::vaults::{Role, Target};
 use crate::honest::Kind;
 
-/// The reason why the verifier may be silent about a file that was `target` and is `after`; none if
-/// there is none. `root` is the untouched vault, and `is_sealed` says of a governance file whether
-/// any checkpoint holds it.
+/// Returns why the verifier may ignore a change of a file from `target` to `after`; `None` if it
+/// may not. `root` is the untouched vault, and `is_sealed` is true of a governance file that any
+/// checkpoint contains.
 pub(super) fn explain(
     kind: Kind,
     root: &Path,
@@ -41,7 +41,7 @@ pub(super) fn explain(
 
 fn history(kind: Kind, before: &[u8], after: &[u8]) -> Option<&'static str> {
     let (before, after) = (History::parse(before).ok()?, History::parse(after).ok()?);
-    // In a log that follows from the histories, every spelling and every interval has its reason.
+    // In a log that follows from the histories, every spelling and every interval is determined.
     let is_free = kind != Kind::Delta;
     let intervals = (before.keyframe_interval, after.keyframe_interval);
     let (old, new) = (entries(&before.slots)?, entries(&after.slots)?);
@@ -59,13 +59,13 @@ fn history(kind: Kind, before: &[u8], after: &[u8]) -> Option<&'static str> {
     }
 }
 
-/// The entries, if all are sound and say of themselves what their place says.
+/// Returns the entries, if all are sound and match their places.
 fn entries(slots: &[Slot]) -> Option<Vec<Entry>> {
     slots.iter().map(|slot| slot.entry.clone().ok()).collect()
 }
 
-/// The reference implementation publishes at an instant between those of text and checkpoint, which
-/// nothing else knows: any other one between them is as good.
+/// The reference implementation publishes at an instant between those of text and checkpoint that
+/// nothing else records: any other one between them is equivalent.
 fn publication_time(
     kind: Kind,
     root: &Path,

@@ -1,8 +1,8 @@
-//! Completeness: every bit of every file of a record is flipped, and `verify` must find it. What it
-//! does not find must be shown to mean the same as before (`explain`).
+//! Completeness: every bit of every file of a record is flipped, and `verify` must find it. Any bit
+//! that it misses must be proved to keep the meaning (`explain`).
 //!
-//! `vaults` makes them: small ones, of which every bit is flipped, and larger ones, of which random
-//! ones are. No head of theirs is trusted, so that what is found is found from the files.
+//! `vaults` makes small vaults, where every bit is flipped, and larger ones, where random bits are.
+//! None of their heads is trusted, so that findings come from the files.
 
 mod explain;
 mod vaults;
@@ -25,22 +25,22 @@ use crate::inside::{copy, scratch};
 use crate::process::{Result, head, ms, row};
 use vaults::{Role, Target};
 
-/// Random bits of all larger vaults together.
+/// Number of random bits of all larger vaults together.
 const RANDOM: usize = 100_000;
 const RANDOM_QUICK: usize = 2_000;
 const RANDOM_BRIEF: usize = 500;
-/// Of the small vaults a quick run flips one bit in so many, and a brief one.
+/// Of the small vaults, a quick run flips one bit in this number; a brief run has the second.
 const STRIDE_QUICK: usize = 131;
 const STRIDE_BRIEF: usize = 521;
 /// Services in a larger vault, with ten documents each.
 const SERVICES: usize = 5;
 const SERVICES_QUICK: usize = 2;
-/// The most that one verification may take.
+/// Maximum time of one verification.
 const MOST: Duration = Duration::from_secs(1);
-/// More of them say nothing new.
+/// Maximum number of printed bits: more are not informative.
 const SHOWN: usize = 20;
 
-/// Runs the experiment, prints its table, and gives the claims that did not hold.
+/// Runs the experiment, prints its table, and returns the claims that failed.
 pub(crate) fn run(options: &Options) -> Result<Vec<String>> {
     let began = Instant::now();
     let dir = scratch(&options.dir)?;
@@ -67,7 +67,7 @@ pub(crate) fn run(options: &Options) -> Result<Vec<String>> {
             };
             bits += flips.len();
             let counted = vault.flip(&flips)?;
-            // Each vault is reported when it is done: all of them take a while.
+            // Each vault is reported when it is done, because all of them take a while.
             let mut table = String::new();
             for (role, count) in &counted.by_role {
                 row(&mut table, &count.cells(&name, *role));
@@ -93,7 +93,7 @@ struct Flip {
     mask: u8,
 }
 
-/// A vault in as many copies as there are threads.
+/// A vault in one copy for each thread.
 struct Flipped {
     kind: Kind,
     copies: Vec<std::path::PathBuf>,
@@ -116,7 +116,7 @@ impl Flipped {
         Ok(Self { kind, copies, targets, now })
     }
 
-    /// Every bit, or one in so many.
+    /// Returns every bit, or one in `stride`.
     fn every(&self, stride: usize) -> Vec<Flip> {
         let mut all = Vec::new();
         for (target, file) in self.targets.iter().enumerate() {
@@ -127,7 +127,7 @@ impl Flipped {
         all.into_iter().step_by(stride).collect()
     }
 
-    /// Random bits, as many of each role as of the others, since one log can outweigh all texts.
+    /// Returns random bits, equally many of each role, since one log can outweigh all texts.
     fn random(&self, count: usize, seed: u64) -> Vec<Flip> {
         let mut draw = Draw::new(seed, 1, 0);
         let mut roles: Vec<Role> = self.targets.iter().map(|target| target.role).collect();
@@ -148,7 +148,7 @@ impl Flipped {
         (0..count).map(flip).collect()
     }
 
-    /// Flips each of these bits in turn, on as many threads as there are copies.
+    /// Flips each of these bits in turn, on one thread for each copy.
     fn flip(&self, flips: &[Flip]) -> Result<Counted> {
         let whole = report(&self.copies[0], self.now).map_err(|why| format!("untouched: {why}"))?;
         if !whole.verdict.is_whole() {
@@ -157,7 +157,7 @@ impl Flipped {
         let threads = self.copies.len();
         let part = |thread: usize| {
             let own = flips.iter().skip(thread).step_by(threads);
-            // Each thread verifies alone: to hand small work to others costs more than it does.
+            // Each thread verifies alone: distributing small work costs more than the work.
             let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build();
             let pool = pool.map_err(|why| why.to_string())?;
             pool.install(|| self.work(&self.copies[thread], own, &whole.findings))
@@ -239,7 +239,7 @@ impl Flipped {
     ) -> Option<&'static str> {
         let mut after = target.bytes.clone();
         after[flip.byte] ^= flip.mask;
-        // What nothing vouches for, the verifier says of the untouched vault already.
+        // If nothing vouches for a file, the report on the untouched vault says so.
         let is_sealed = !untouched.iter().any(|finding| {
             finding.code == contextnest::prove::verify::Code::PolicyUnsealed
                 && finding.id == target.id
@@ -253,7 +253,7 @@ fn report(root: &Path, now: Timestamp) -> std::result::Result<Report, String> {
     verify(&vault, &Request::whole(now)).map_err(|why| why.to_string())
 }
 
-/// What came of some flips.
+/// The results of some flips.
 #[derive(Default)]
 struct Counted {
     by_role: BTreeMap<Role, Count>,
@@ -263,7 +263,7 @@ struct Counted {
 #[derive(Default)]
 struct Count {
     bits: usize,
-    /// By the gravest new finding.
+    /// Counts by the gravest new finding.
     found: BTreeMap<Class, usize>,
     explained: BTreeMap<&'static str, usize>,
     unexplained: usize,

@@ -1,5 +1,5 @@
-//! The vaults whose bits are flipped: of each kind a small one, with everything in it that a record
-//! can have, and a larger one.
+//! The vaults whose bits are flipped: of each kind a small one, with everything that a record can
+//! contain, and a larger one.
 
 use std::fs;
 use std::path::Path;
@@ -18,11 +18,11 @@ use crate::inside::{Person, files, write};
 use crate::process::Result;
 use crate::reference::{OtherTool, What, create};
 
-/// 2026-01-01.
+/// Time of the first event: 2026-01-01.
 const BEGIN: i64 = 1_767_225_600_000;
 const HOUR: i64 = 3_600_000;
 
-/// What a file is to a record.
+/// The role of a file in a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Role {
     History,
@@ -57,7 +57,7 @@ pub(super) struct Target {
 }
 
 /// Makes a vault with everything in few documents, or one of some services of the corpus, with ten
-/// documents each; gives its clock after the last event.
+/// documents each; returns its clock after the last event.
 pub(super) fn make(kind: Kind, services: Option<usize>, root: &Path) -> Result<i64> {
     fs::create_dir_all(root)?;
     let person = Person { home: None, principal: "ana@example.com".to_owned(), now: BEGIN };
@@ -80,8 +80,8 @@ fn begin(kind: Kind, root: &Path, person: &Person) -> Result<()> {
     write(root, ".context/config.yaml", text)
 }
 
-/// Three documents, of which one is retired and one published again; a full text after two diffs, a
-/// note, a governance file that changes and one that goes.
+/// Makes a vault of three documents, one retired and one published again; with a full text after
+/// two diffs, a note, a governance file that changes and one that is removed.
 fn small(kind: Kind, root: &Path, mut person: Person) -> Result<i64> {
     begin(kind, root, &person)?;
     for (id, text) in [
@@ -111,7 +111,7 @@ fn small(kind: Kind, root: &Path, mut person: Person) -> Result<i64> {
     Ok(person.now)
 }
 
-/// Documents with five versions each, published in batches.
+/// Makes a vault of documents with five versions each, published in batches.
 fn large(kind: Kind, services: usize, root: &Path, mut person: Person) -> Result<i64> {
     begin(kind, root, &person)?;
     corpus::write(root, services, 7)?;
@@ -133,8 +133,8 @@ fn large(kind: Kind, services: usize, root: &Path, mut person: Person) -> Result
     Ok(person.now)
 }
 
-/// A vault of the reference implementation: diffs in histories and in files, and a submission at
-/// the end of one.
+/// Makes a vault of the reference implementation: diffs in histories and in files, and a submission
+/// at the end of one.
 fn of_reference_implementation(root: &Path, documents: usize) -> Result<i64> {
     write(root, ".context/config.yaml", "version: 1\nname: \"Other\"\n")?;
     write(root, "CONTEXT.md", "---\ntitle: \"Other\"\n---\n\n# Other\n")?;
@@ -144,8 +144,7 @@ fn of_reference_implementation(root: &Path, documents: usize) -> Result<i64> {
     for id in &ids {
         create(root, id, "Number é", "Words of it.\n\n## Part\n\nMore.")?;
     }
-    // One of the small vault has a second full text, which the reference implementation makes of
-    // the eleventh.
+    // A document of the small vault has a second full text, the eleventh version.
     for round in 0..11 {
         let some = if round < 5 { ids.len() } else { usize::from(documents < 5) };
         for (n, id) in ids.iter().take(some).enumerate() {
@@ -166,7 +165,7 @@ fn of_reference_implementation(root: &Path, documents: usize) -> Result<i64> {
     Ok(tool.now)
 }
 
-/// Every file that says what the record is, or is compared with it.
+/// Returns every file of the record, and every file that is compared with it.
 pub(super) fn targets(root: &Path) -> Result<Vec<Target>> {
     let vault = Vault::open(root)?;
     let log = Log::read(&vault)?;
@@ -180,7 +179,7 @@ pub(super) fn targets(root: &Path) -> Result<Vec<Target>> {
         let (role, id) = if path == log.path() {
             (Role::Log, None)
         } else if name == GITATTRIBUTES {
-            // No hash covers it (THREAT-14).
+            // No hash covers the file (THREAT-14).
             continue;
         } else if path.contains(".versions/") {
             let role = match name {
@@ -199,7 +198,7 @@ pub(super) fn targets(root: &Path) -> Result<Vec<Target>> {
         };
         let bytes = fs::read(root.join(&path))?;
         if role == Role::Live {
-            // A draft of a published document is anybody's to change.
+            // Anyone may change a draft of a published document.
             let document = Document::parse(&normalise(std::str::from_utf8(&bytes)?))?;
             if document.frontmatter.status != Status::Published {
                 continue;

@@ -1,14 +1,14 @@
-//! A synthesised edit history of ten years: which document was edited when, and what it said then.
+//! A synthetic edit history of ten years: the times and the texts of all documents.
 //!
-//! Every distribution is one that was published for such a quantity; the parameters are ours.
+//! Every distribution was published for such a quantity; the parameters are ours.
 //!
 //! - Lines of a new document: log-normal, as of file sizes (Downey 2001); median 50, sigma 0.9.
 //! - Edits of a document: log-normal, as of Wikipedia's articles (Wilkinson and Huberman 2007);
 //!   median 10, sigma 1.2, at instants that are uniform between its making and the end.
 //! - Lines of an edit: generalized Pareto, as of commits (Kolassa, Riehle and Salim 2013); shape 0.7,
 //!   scale 2, hence a median of two lines. One edit in fifty rewrites half of the document.
-//! - Place of an edit: seven in ten begin near the one before, at a geometric distance of five lines in
-//!   the mean; the others anywhere. Every fourth edit changes a line somewhere else too.
+//! - Place of an edit: seven in ten begin near the one before, at a geometric distance of five
+//!   lines in the mean; the others anywhere. Every fourth edit also changes another line.
 //! - Words: those of the benches' corpus by their rank there, with Zipf's law (exponent 1), each drawn by
 //!   itself. So texts compress as words do; sentences do not recur as they do in prose.
 
@@ -25,7 +25,7 @@ const YEARS_OF_MAKING: f64 = 8.0;
 /// Documents of a folder.
 const FOLDER: usize = 20;
 
-/// How much is written in the ten years.
+/// The amount of text in the ten years.
 #[derive(Clone, Copy)]
 pub(super) struct Size {
     pub(super) documents: usize,
@@ -38,18 +38,18 @@ pub(super) struct Version {
     pub(super) document: usize,
     /// From 1 on.
     pub(super) number: u64,
-    /// In milliseconds since 1970; no two versions have the same.
+    /// In milliseconds since 1970; no two versions have the same time.
     pub(super) at: i64,
     pub(super) body: String,
 }
 
 impl Version {
-    /// The id of its document.
+    /// Returns the id of its document.
     pub(super) fn id(&self) -> String {
         format!("nodes/topic-{:02}/document-{:03}", self.document / FOLDER, self.document)
     }
 
-    /// The file as its author writes it.
+    /// Returns the file as its author writes it.
     pub(super) fn text(&self) -> String {
         let topic = self.document / FOLDER;
         format!(
@@ -59,7 +59,7 @@ impl Version {
     }
 }
 
-/// Every version of every document, in the order of time.
+/// Returns every version of every document, in the order of time.
 pub(super) fn history(size: Size, seed: u64) -> Vec<Version> {
     let words = Words::new();
     let mut all: Vec<Version> =
@@ -86,7 +86,7 @@ fn of_document(document: usize, size: Size, seed: u64, words: &Words) -> Vec<Ver
     let mut versions: Vec<Version> = Vec::new();
     for (time, number) in times.into_iter().zip(1..) {
         let mut body = text.body();
-        // Two changes of a word may cancel each other, and what is not changed is not published.
+        // Two changes of a word may cancel each other, and an unchanged text is not published.
         while versions.last().is_some_and(|last| last.body == body) {
             text.edit(words, &mut draw);
             body = text.body();
@@ -101,7 +101,7 @@ fn of_document(document: usize, size: Size, seed: u64, words: &Words) -> Vec<Ver
 /// A text under an editor.
 struct Text {
     lines: Vec<String>,
-    /// Where it was edited last.
+    /// The position of the last edit.
     place: usize,
 }
 
@@ -146,7 +146,7 @@ impl Text {
         }
     }
 
-    /// Puts new lines in the place of others.
+    /// Replaces lines by new ones.
     fn replace(&mut self, at: usize, old: usize, new: usize, words: &Words, draw: &mut Draw) {
         let new: Vec<String> = (0..new).map(|_| words.line(draw)).collect();
         self.lines.splice(at..at + old, new);
@@ -167,7 +167,7 @@ impl Text {
 /// The words of the corpus, the frequent ones first.
 struct Words {
     words: Vec<String>,
-    /// The sum of the weights of the words up to each.
+    /// The cumulative weights of the words.
     sums: Vec<f64>,
 }
 
@@ -196,7 +196,7 @@ impl Words {
         &self.words[rank.min(self.words.len() - 1)]
     }
 
-    /// Another word.
+    /// Returns another word.
     fn other(&self, than: &str, draw: &mut Draw) -> &str {
         loop {
             let word = self.word(draw);
@@ -206,7 +206,7 @@ impl Words {
         }
     }
 
-    /// A sentence of 4 to 24 words; one line in ten is a heading.
+    /// Returns a sentence of 4 to 24 words; one line in ten is a heading.
     fn line(&self, draw: &mut Draw) -> String {
         let is_heading = draw.below(10) == 0;
         let count = if is_heading { 1 + draw.below(4) } else { 4 + draw.below(21) };
@@ -232,7 +232,7 @@ fn generalized_pareto(draw: &mut Draw, shape: f64, scale: f64) -> f64 {
     scale / shape * ((1.0 - unit(draw)).powf(-shape) - 1.0)
 }
 
-/// The whole part of a number that is not negative.
+/// Returns the whole part of a number that is not negative.
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it saturates")]
 fn whole(number: f64) -> usize {
     number as usize

@@ -1,20 +1,20 @@
-//! The figure: all bytes of a vault by its interval of keyframes, beside what the other ways take.
+//! The figure: the size of a vault by its interval of keyframes, compared with the other stores.
 
 use super::{Figures, INTERVALS};
 
 const WIDTH: f64 = 790.0;
 const HEIGHT: f64 = 420.0;
-/// The plot within; the names of the lines stand right of it.
+/// The plot within; the names of the lines are to the right of it.
 const LEFT: f64 = 64.0;
 const RIGHT: f64 = 590.0;
 const TOP: f64 = 56.0;
 const BOTTOM: f64 = 360.0;
-/// The least distance of two names.
+/// Minimum distance of two names.
 const LINE: f64 = 18.0;
 const OURS: &str = "#0b5cad";
 const COLOURS: [&str; 3] = ["#444444", "#b3541e", "#2e7d32"];
 
-/// Draws it as SVG, on a white ground of its own, so that it can be read on any page.
+/// Draws the figure as SVG, on a white background, so that it can be read on any page.
 pub(super) fn draw(figures: &[Figures]) -> String {
     let megabytes = |one: &Figures| one.bytes.all() as f64 / 1e6;
     let (others, ours) = figures.split_at(figures.len() - INTERVALS.len());
@@ -74,7 +74,7 @@ pub(super) fn draw(figures: &[Figures]) -> String {
         path.join(" ")
     );
     for (n, ([x, y], one)) in points.iter().zip(ours).enumerate() {
-        // The curve falls: there is room above its begin, and beneath the rest.
+        // The curve falls: there is room above its beginning, and below the rest.
         let aside = if n == 0 { -10.0 } else { 20.0 };
         out += &format!("<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"4\" fill=\"{OURS}\"/>\n");
         out += &format!(

@@ -1,10 +1,10 @@
-//! What ten years of edits cost on the disk, and to write and read: every version as a file, git
-//! with loose objects and packed, and vaults with different intervals of keyframes (paper, E8 in
-//! section 12.3).
+//! The cost of ten years of edits on the disk, and in time to write and read: every version as a
+//! file, git with loose objects and packed, and vaults with different intervals of keyframes
+//! (paper, E8 in section 12.3).
 //!
-//! All of them keep the same texts, each version by a publication of its own. Then random old
-//! versions are read back from each: one that is not what was written, or a vault that `ctx verify`
-//! does not find intact, is a claim that does not hold.
+//! All of them keep the same texts, each version by its own publication. Then random old versions
+//! are read back from each. The claim fails if one differs from what was written, or if `ctx
+//! verify` does not find a vault intact.
 
 mod edits;
 mod figure;
@@ -24,17 +24,17 @@ use crate::process::{
     CTX, Result, head, median, median_of, ms, output, percentile, row, settle, us,
 };
 
-/// Every how many versions a full text is stored.
+/// Intervals of full texts, in versions.
 const INTERVALS: [u64; 5] = [1, 5, 10, 20, 50];
 const FULL: Size = Size { documents: 200, edits: 10.0 };
 const QUICK: Size = Size { documents: 6, edits: 1.5 };
-/// Every which publication waits for the disk.
+/// Interval of publications that wait for the disk.
 const DURABLE: usize = 8;
 const SEED: u64 = 42;
-/// Which of the stores is git.
+/// Index of the git store.
 const GIT: usize = 1;
 
-/// What was measured of a store.
+/// The measurements of a store.
 struct Figures {
     name: String,
     bytes: Bytes,
@@ -57,12 +57,12 @@ impl Figures {
         Ok(())
     }
 
-    /// Reads a version back; says so where it is another text.
+    /// Reads a version back; reports a different text.
     fn read(&mut self, store: &mut dyn Store, version: &Version) -> Result<Option<String>> {
         let began = Instant::now();
         let text = store.read(version)?;
         self.reads.push(began.elapsed());
-        // Publishing writes fields above the body, and nothing else.
+        // Publishing writes only fields above the body.
         let is_same = text[Document::parse(&text)?.parts.body..] == version.body;
         let id = version.id();
         Ok((!is_same).then(|| format!("{}: {id} v{} is another text", self.name, version.number)))
@@ -88,7 +88,7 @@ impl Figures {
     }
 }
 
-/// Runs the experiment, prints its tables, and gives the claims that did not hold.
+/// Runs the experiment, prints its tables, and returns the claims that failed.
 pub(crate) fn run(options: &Options) -> Result<Vec<String>> {
     let (size, samples) = if options.quick { (QUICK, 20) } else { (FULL, 1_000) };
     let dir = options.dir.join("storage");
@@ -101,7 +101,7 @@ pub(crate) fn run(options: &Options) -> Result<Vec<String>> {
         figures.push(Figures::new(&format!("`ctx`, k = {k}")));
         stores.push(Box::new(Ours::new(&dir.join(format!("k-{k}")), k)?));
     }
-    // They take turns, so that what else the machine does falls on all of them.
+    // The stores take turns, so that other work on the machine affects all of them.
     for (n, version) in versions.iter().enumerate() {
         if n % 500 == 0 {
             eprintln!("storage: version {n} of {}", versions.len());

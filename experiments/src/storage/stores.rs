@@ -1,4 +1,4 @@
-//! Where versions are kept: each whole, in git, and in a vault.
+//! The stores of versions: whole files, git, and a vault.
 
 use std::fs::{self, File};
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
@@ -18,22 +18,22 @@ use contextnest::text::document::Document;
 use super::edits::Version;
 use crate::process::{Result, command, output};
 
-/// Whether a publication waits for the disk.
+/// Says whether a publication waits for the disk.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Wait {
     Durable,
     NoSync,
 }
 
-/// What versions cost on the disk, in bytes.
+/// Size of versions on the disk, in bytes.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Bytes {
     /// Full texts, or git's blobs, which may be deltas.
     pub(super) texts: u64,
     pub(super) diffs: u64,
-    /// Who, when, hashes: the rest of our histories; commits and trees of git.
+    /// Principals, times and hashes: the rest of the histories of ctx; commits and trees of git.
     pub(super) records: u64,
-    /// The checkpoint log; what a pack has beside its objects.
+    /// The checkpoint log; the overhead of a pack besides its objects.
     pub(super) log: u64,
     /// Blocks of the files and of the folders that name them.
     pub(super) allocated: u64,
@@ -45,27 +45,27 @@ impl Bytes {
     }
 }
 
-/// A way of keeping versions.
+/// A store of versions.
 pub(super) trait Store {
-    /// Leaves the file as its author does, before the publication.
+    /// Edits the file as its author does, before the publication.
     fn edit(&mut self, version: &Version) -> Result<()>;
-    /// Keeps it as a version.
+    /// Keeps the file as a version.
     fn publish(&mut self, version: &Version, wait: Wait) -> Result<()>;
-    /// Gives an old version back.
+    /// Returns an old version.
     fn read(&mut self, version: &Version) -> Result<String>;
     fn bytes(&self) -> Result<Bytes>;
 
-    /// Looks whether everything is intact, where it can tell.
+    /// Checks that everything is intact, if the store can tell.
     fn check(&self) -> Result<()> {
         Ok(())
     }
 
-    /// Packs everything, where there is a way.
+    /// Packs everything, if the store can.
     fn pack(&mut self) -> Result<()> {
         Ok(())
     }
 
-    /// Ends the process that reads, where there is one.
+    /// Ends the process that reads, if there is one.
     fn stop(&mut self) -> Result<()> {
         Ok(())
     }
@@ -131,7 +131,7 @@ impl Git {
         fs::create_dir_all(root)?;
         let git = Self { root: root.to_owned(), commits: vec![], of: vec![], reader: None };
         git.run(&["init", "--quiet", "--initial-branch=main"])?;
-        // Nothing is packed before its time, and packs are the same in every run.
+        // Nothing is packed early, and packs are the same in every run.
         for (name, value) in [
             ("gc.auto", "0"),
             ("maintenance.auto", "false"),
@@ -295,8 +295,8 @@ impl Store for Ours {
         self.run(&args, Some(version.at))
     }
 
-    /// What `ctx show ID N` does with the history: read it, rebuild the text, recompute every hash
-    /// from the keyframe on.
+    /// Reads a version as `ctx show ID N` does: reads the history, rebuilds the text, recomputes
+    /// every hash from the keyframe on.
     fn read(&mut self, version: &Version) -> Result<String> {
         if self.vault.is_none() {
             self.vault = Some(Vault::open(&self.root)?);
@@ -340,7 +340,7 @@ impl Store for Ours {
     }
 }
 
-/// Every file and folder beneath a folder.
+/// Returns every file and folder in a folder.
 fn below(root: &Path) -> Result<Vec<(PathBuf, fs::Metadata)>> {
     let (mut found, mut folders) = (Vec::new(), vec![root.to_owned()]);
     while let Some(folder) = folders.pop() {

@@ -1,4 +1,4 @@
-//! The logs of accesses that a vault keeps are altered, with hashes that follow and without.
+//! Attacks on the access logs of a vault, with valid hashes and without.
 
 use std::fs;
 
@@ -44,7 +44,7 @@ pub(super) const ACCESS_LOGS: &[(&str, Attack)] = &[
     ("access-log-deleted", |t| edits::deleted(t, recorded)),
 ];
 
-/// A log of three accesses, which honest commands wrote.
+/// Returns a log of three accesses, which honest commands wrote.
 fn recorded(target: &mut Target) -> Option<LineLog> {
     let id = target.live()?;
     let state = target.outside.join("reading");

@@ -1,4 +1,4 @@
-//! Chains of staged results that checkpoints bind are altered, and so are the checkpoints.
+//! Attacks on bound chains of staged results, and on the checkpoints that bind them.
 
 use serde_json::Value;
 
@@ -40,7 +40,7 @@ pub(super) const BOUND: &[(&str, Attack)] = &[
     }),
 ];
 
-/// The chain of a source that has four lines, and that the last checkpoint binds by the third.
+/// Returns the chain of a source with four lines; the last checkpoint binds the third.
 fn bound(target: &mut Target) -> Option<LineLog> {
     in_state(target, 0, "", &["audit", "begin"])?;
     target.edit(CONFIG, |before| format!("{before}staging: {{bind: true}}\n"));
@@ -53,7 +53,7 @@ fn bound(target: &mut Target) -> Option<LineLog> {
     LineLog::longest(target, CHAINS).filter(|chain| chain.lines.len() == 4)
 }
 
-/// The last checkpoint has other maps, and a hash that follows, which the line of its event names.
+/// Changes the maps of the last checkpoint; its hash follows, and the line of its event names it.
 fn resealed(target: &mut Target, change: impl FnOnce(&mut Checkpoint)) -> Option<Place> {
     let mut log = target.log();
     let last = log.checkpoints.last_mut()?;

@@ -1,4 +1,4 @@
-//! Bundles of evidence are altered, with hashes that follow and without.
+//! Attacks on bundles of evidence, with valid hashes and without.
 
 use std::collections::BTreeMap;
 
@@ -12,14 +12,14 @@ use crate::e3::forge::hash;
 const LINES: &str = "lines.jsonl";
 const CHECKPOINTS: &str = "checkpoints.jsonl";
 
-/// What is attacked.
+/// The bundles under attack.
 pub(in crate::e3) struct Exported {
     pub(in crate::e3) bundle: Bundle,
-    /// One of another vault of the same kind, for the same session.
+    /// A bundle of another vault of the same kind, for the same session.
     pub(in crate::e3) other: Bundle,
-    /// The head that is expected.
+    /// The expected head.
     pub(in crate::e3) head: String,
-    /// Bundles of what was published past the review, by the attack of [`UNAPPROVED`].
+    /// Bundles of documents that were published past the review, by the attack of [`UNAPPROVED`].
     pub(in crate::e3) unapproved: BTreeMap<&'static str, (Bundle, String)>,
     pub(in crate::e3) draw: Draw,
 }
@@ -32,7 +32,7 @@ pub(in crate::e3) const UNAPPROVED: [&str; 4] = [
     "review-published-plainly",
 ];
 
-/// Makes an attack; gives the bytes of the bundle, if the bundle has a place for it.
+/// Makes an attack; returns the bytes of the bundle, or `None` if the attack does not apply to it.
 pub(in crate::e3) type BundleAttack = fn(&mut Exported) -> Option<Vec<u8>>;
 
 pub(in crate::e3) const BUNDLES: &[(&str, BundleAttack)] = &[
@@ -443,7 +443,8 @@ fn without_pages(e: &mut Exported) {
     e.bundle.files.remove("README.md");
 }
 
-/// The bundle of what an attack published past the review, without the mark of that, listed anew.
+/// Returns the bundle of a document that was published past the review, without its mark,
+/// listed again.
 fn unmarked(e: &mut Exported, attack: &str) -> Option<Vec<u8>> {
     (e.bundle, e.head) = e.unapproved.get(attack)?.clone();
     e.bundle.manifest.as_object_mut()?.remove("gaps")?;
@@ -457,14 +458,14 @@ fn ended(parts: &[Vec<u8>]) -> Vec<u8> {
     bytes
 }
 
-/// The checksum of a header follows from its bytes.
+/// Computes the checksum of a header from its bytes.
 fn resummed(block: &mut [u8]) {
     block[148..156].copy_from_slice(b"        ");
     let sum: u32 = block.iter().map(|byte| u32::from(*byte)).sum();
     block[148..156].copy_from_slice(format!("{sum:06o}\0 ").as_bytes());
 }
 
-/// A version of a document, by its place, and the file with its text.
+/// Returns the index of a version of a document, and the file with its text.
 fn version(e: &mut Exported) -> Option<(usize, String)> {
     let versions = e.bundle.manifest["versions"].as_array()?;
     let is_document = |at: &usize| {
@@ -482,14 +483,14 @@ fn edit(bundle: &mut Bundle, name: &str) -> Option<()> {
     Some(())
 }
 
-/// The place of a version that a chain proves.
+/// Returns the index of a version that a chain proves.
 fn place_of(bundle: &Bundle, chain: u64, version: u64) -> Option<usize> {
     let versions = bundle.manifest["versions"].as_array()?;
     let is_it = |v: &Value| v["chain"] == chain && v["version"] == version;
     versions.iter().position(is_it)
 }
 
-/// The chain of a document whose last entry is a diff that a version of the bundle ends in.
+/// Returns the chain of a document whose last entry is a diff that a version of the bundle ends in.
 fn with_diff(e: &mut Exported) -> Option<(String, Value)> {
     let chains = e.bundle.files.iter().filter(|(name, _)| name.ends_with(".json"));
     let chains = chains.filter_map(|(name, bytes)| {
@@ -502,7 +503,7 @@ fn with_diff(e: &mut Exported) -> Option<(String, Value)> {
     e.draw.pick(chains)
 }
 
-/// The chain hash of the last entry follows from its fields.
+/// Computes the chain hash of the last entry from its fields.
 fn rechain(chain: &mut Value) -> Option<()> {
     let entries = chain["entries"].as_array_mut()?;
     let at = entries.len() - 1;
@@ -515,7 +516,7 @@ fn rechain(chain: &mut Value) -> Option<()> {
     Some(())
 }
 
-/// The lines, and the position of one that so many others follow.
+/// Returns the lines, and the position of one with this number of followers.
 fn line(e: &mut Exported, followers: usize) -> Option<(Vec<Value>, usize)> {
     let lines = e.bundle.lines(LINES)?;
     let at = e.draw.below(lines.len().checked_sub(followers)?);
@@ -526,8 +527,8 @@ fn is_approved(text: &Value) -> bool {
     text["approved_at"].is_string()
 }
 
-/// Changes what a line says of a text, one of those that are `wanted` of those at a checkpoint; the
-/// hashes of all lines follow.
+/// Changes a field of a text in a line, one of those that are `wanted` at a checkpoint; the hashes
+/// of all lines follow.
 fn said_of_text(
     e: &mut Exported,
     wanted: fn(&Value) -> bool,
@@ -550,8 +551,8 @@ fn said_of_text(
     resealed(e, lines, at)
 }
 
-/// Changes which bytes of a version a text is, or under which name; the line says that these were
-/// handed out, and all hashes follow.
+/// Changes the range or the name of a returned text of a version; the line matches it, and all
+/// hashes follow.
 fn handed_out(
     e: &mut Exported,
     change: fn(&mut Value, &mut Vec<[usize; 2]>) -> Option<()>,
@@ -578,8 +579,8 @@ fn handed_out(
     resealed(e, lines, line)
 }
 
-/// The bundle with these lines, whose hashes follow from one on; without the pages that follow from
-/// them.
+/// Returns the bundle with these lines, whose hashes follow from `from` on; without the pages that
+/// depend on them.
 fn resealed(e: &mut Exported, mut lines: Vec<Value>, from: usize) -> Option<Vec<u8>> {
     for at in from..lines.len() {
         if at > from && lines[at]["seq"].as_u64()? == lines[at - 1]["seq"].as_u64()? + 1 {
@@ -593,7 +594,7 @@ fn resealed(e: &mut Exported, mut lines: Vec<Value>, from: usize) -> Option<Vec<
     Some(e.bundle.listed())
 }
 
-/// The hash of a line follows from what it says.
+/// Computes the hash of a line from its fields.
 fn rehash(line: &mut Value) -> Option<()> {
     let fields = line.as_object_mut()?;
     fields.remove("hash");

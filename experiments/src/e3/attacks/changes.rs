@@ -1,4 +1,4 @@
-//! The change logs are altered, with hashes that follow and without.
+//! Attacks on the change logs, with valid hashes and without.
 
 use std::fs;
 
@@ -11,7 +11,7 @@ use crate::e3::forge::lines::{CHANGES, LineLog};
 use crate::e3::place::Place;
 use crate::e3::script::ctx;
 
-/// A writer that no machine of ours has.
+/// A writer that none of our machines has.
 const FORGER: &str = "0123456789abcdef0123456789abcdef";
 
 pub(super) const CHANGE_LOGS: &[(&str, Attack)] = &[
@@ -118,7 +118,7 @@ pub(super) const CHANGE_LOGS: &[(&str, Attack)] = &[
     }),
 ];
 
-/// The log of a writer who recorded three events or more. In a vault whose changes are not recorded
+/// Returns the log of a writer with at least three events. In a vault that does not record changes
 /// yet, honest commands begin it and publish something.
 fn recorded(target: &mut Target) -> Option<LineLog> {
     let is_long = |log: &LineLog| log.lines.len() >= 3;
@@ -138,7 +138,7 @@ fn recorded(target: &mut Target) -> Option<LineLog> {
     LineLog::longest(target, CHANGES).filter(is_long)
 }
 
-/// A log that honest commands bound, and the place of one of its bound lines.
+/// Returns a log that honest commands bound, and the position of one of its bound lines.
 fn bound(target: &mut Target) -> Option<(LineLog, usize)> {
     let state = target.outside.join("binding");
     fs::create_dir_all(&state).ok()?;
@@ -159,7 +159,7 @@ fn bound(target: &mut Target) -> Option<(LineLog, usize)> {
     Some((log, at))
 }
 
-/// Publishes a document again and again, and whatever else changed.
+/// Publishes a document repeatedly, and any other changes.
 fn published(
     target: &Target,
     minutes: std::ops::Range<usize>,
@@ -179,10 +179,10 @@ fn published(
     Some(())
 }
 
-/// A line of an event says something else, hashes right.
+/// Changes a field of the line of an event, with valid hashes.
 fn event(target: &mut Target, alter: fn(&mut Value) -> Option<()>) -> Option<Place> {
     let mut log = recorded(target)?;
-    // The first event has no head.
+    // The first event lacks a head.
     let events: Vec<usize> =
         (0..log.lines.len()).filter(|at| log.sealed(*at).is_some_and(|n| n > 1)).collect();
     let at = *events.get(target.draw.below(events.len()))?;
@@ -193,13 +193,13 @@ fn event(target: &mut Target, alter: fn(&mut Value) -> Option<()>) -> Option<Pla
     Some(Place::at(sealed))
 }
 
-/// A line names another checkpoint as its head.
+/// Changes the head of a line to another checkpoint.
 fn head(line: &mut Value, checkpoint: u64) -> Option<()> {
     line["head"].as_object_mut()?.insert("checkpoint".to_owned(), checkpoint.into());
     Some(())
 }
 
-/// The line of an event as one of another action.
+/// Returns the line of an event with another action.
 fn other(event: &Value, action: &str, key: &str, value: Value) -> Option<Value> {
     let mut line = event.clone();
     let fields = line.as_object_mut()?;
@@ -211,7 +211,7 @@ fn other(event: &Value, action: &str, key: &str, value: Value) -> Option<Value> 
     Some(line)
 }
 
-/// Another writer prunes all accesses of a third one.
+/// Adds a line of another writer that prunes all accesses of a third one.
 fn pruned(target: &mut Target, at: &str, before: &str) -> Option<Place> {
     let mut log = recorded(target)?;
     let cut =
@@ -225,7 +225,8 @@ fn pruned(target: &mut Target, at: &str, before: &str) -> Option<Place> {
     log.written(target)
 }
 
-/// An invented line stands before one of this time, or of its own, that gives up what the log lacks.
+/// Adds a forged line before one of this time, or with its own time, that gives up the missing
+/// lines of the log.
 fn excused(target: &mut Target, at: Option<&str>) -> Option<Place> {
     let mut log = recorded(target)?;
     let invented = invented(&log)?;
@@ -241,7 +242,7 @@ fn excused(target: &mut Target, at: Option<&str>) -> Option<Place> {
     Some(Place::at(sealed))
 }
 
-/// A line that gives the last event another hash.
+/// Returns a line that gives the last event another hash.
 fn invented(log: &LineLog) -> Option<Value> {
     let mut line = log.lines.last()?.clone();
     line["sealed"]["hash"] = format!("sha256:{}", "0".repeat(64)).into();

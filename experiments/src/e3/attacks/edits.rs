@@ -1,16 +1,16 @@
-//! The edits that any log of lines allows, with hashes that follow and without.
+//! Edits of any log of lines, with valid hashes and without.
 
 use crate::e3::forge::Target;
 use crate::e3::forge::lines::LineLog;
 use crate::e3::place::Place;
 
-/// Gives a log of three lines or more, which honest commands wrote.
+/// Returns a log of at least three lines, which honest commands wrote.
 pub(super) type Recorded = fn(&mut Target) -> Option<LineLog>;
 
-/// Who did not write any line.
+/// A principal who did not write any line.
 const EVE: &str = "eve@example.com";
 
-/// The log, and the position of a line that so many others follow.
+/// Returns the log, and the position of a line with this number of followers.
 pub(super) fn any(
     target: &mut Target,
     recorded: Recorded,
@@ -21,14 +21,14 @@ pub(super) fn any(
     Some((log, at))
 }
 
-/// A line names another principal.
+/// Changes the principal of a line.
 pub(super) fn edited(target: &mut Target, recorded: Recorded) -> Option<Place> {
     let (mut log, at) = any(target, recorded, 0)?;
     log.lines[at]["principal"] = EVE.into();
     log.written(target)
 }
 
-/// The same, and its hash follows.
+/// Changes the principal of a line, and its hash follows.
 pub(super) fn rehashed(target: &mut Target, recorded: Recorded) -> Option<Place> {
     let (mut log, at) = any(target, recorded, 1)?;
     log.lines[at]["principal"] = EVE.into();
@@ -36,7 +36,7 @@ pub(super) fn rehashed(target: &mut Target, recorded: Recorded) -> Option<Place>
     log.written(target)
 }
 
-/// Every line names another principal, and every hash follows.
+/// Changes the principal of every line, and every hash follows.
 pub(super) fn rewritten(target: &mut Target, recorded: Recorded) -> Option<Place> {
     let mut log = recorded(target)?;
     for line in &mut log.lines {
@@ -46,7 +46,7 @@ pub(super) fn rewritten(target: &mut Target, recorded: Recorded) -> Option<Place
     log.written(target)
 }
 
-/// A line is spelled in another way.
+/// Spells a line in another way.
 pub(super) fn respelled(target: &mut Target, recorded: Recorded) -> Option<Place> {
     let (log, at) = any(target, recorded, 0)?;
     let spelled = log.text();
@@ -58,14 +58,14 @@ pub(super) fn respelled(target: &mut Target, recorded: Recorded) -> Option<Place
     Some(Place::vault())
 }
 
-/// The first line is gone.
+/// Removes the first line.
 pub(super) fn dropped_first(target: &mut Target, recorded: Recorded) -> Option<Place> {
     let mut log = recorded(target)?;
     log.lines.remove(0);
     log.written(target)
 }
 
-/// A line between two others is gone.
+/// Removes a line between two others.
 pub(super) fn dropped_middle(target: &mut Target, recorded: Recorded) -> Option<Place> {
     let mut log = recorded(target)?;
     let at = 1 + target.draw.below(log.lines.len() - 2);
@@ -73,28 +73,28 @@ pub(super) fn dropped_middle(target: &mut Target, recorded: Recorded) -> Option<
     log.written(target)
 }
 
-/// The last line is gone.
+/// Removes the last line.
 pub(super) fn dropped_last(target: &mut Target, recorded: Recorded) -> Option<Place> {
     let mut log = recorded(target)?;
     log.lines.pop();
     log.written(target)
 }
 
-/// Two lines have exchanged places.
+/// Exchanges two lines.
 pub(super) fn exchanged(target: &mut Target, recorded: Recorded) -> Option<Place> {
     let (mut log, at) = any(target, recorded, 1)?;
     log.lines.swap(at, at + 1);
     log.written(target)
 }
 
-/// The file is a link to another one.
+/// Replaces the file by a link to another one.
 pub(super) fn as_link(target: &mut Target, recorded: Recorded) -> Option<Place> {
     let path = recorded(target)?.path();
     target.link_out(&path);
     Some(Place::vault())
 }
 
-/// The file is gone.
+/// Removes the file.
 pub(super) fn deleted(target: &mut Target, recorded: Recorded) -> Option<Place> {
     let path = recorded(target)?.path();
     target.remove(&path);

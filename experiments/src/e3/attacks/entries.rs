@@ -1,4 +1,4 @@
-//! Whole entries and whole histories are moved, dropped and planted.
+//! Attacks that move, drop and plant whole entries and histories.
 
 use super::{Attack, entry, place, sealed_place};
 use crate::e3::forge::Target;
@@ -91,7 +91,7 @@ pub(super) const ENTRIES: &[(&str, Attack)] = &[
         Some(Place::of(&id))
     }),
     ("history-planted", |t| {
-        // The history of another document as one of its own: every hash is right.
+        // The history of another document replaces its own: every hash is valid.
         let (mut history, at) = entry(t, |_, at, e| at == 0 && e.is_published())?;
         let dir = history_dir(&history.id);
         history.id = "nodes/planted".to_owned();
@@ -109,17 +109,17 @@ pub(super) const ENTRIES: &[(&str, Attack)] = &[
     }),
 ];
 
-/// The id of a document that the log seals.
+/// Returns the id of a document that the log seals.
 fn sealed(target: &mut Target) -> Option<String> {
     let log = target.log();
     let (history, _) = entry(target, |h, _, e| log.first(&h.id, e.version).is_some())?;
     Some(history.id)
 }
 
-/// A version with right hashes follows those that are there.
+/// Appends a version with valid hashes.
 fn planted(target: &mut Target, published: Option<String>) -> Option<Place> {
     let documents = target.published().into_iter();
-    // A version that already waits there would be the one before.
+    // A pending version would be the one before.
     let documents = documents
         .filter(|(history, head)| history.entries.last().is_some_and(|last| last.version == *head));
     let mut history = target.draw.pick(documents)?.0;

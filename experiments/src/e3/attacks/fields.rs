@@ -1,4 +1,4 @@
-//! Single fields of an entry are altered, and no hash with them.
+//! Attacks on single fields of an entry, without changes to hashes.
 
 use contextnest::model::timestamp::Timestamp;
 
@@ -83,7 +83,7 @@ pub(super) const FIELDS: &[(&str, Attack)] = &[
         let when = quoted(&history.entries[at].at);
         let entry = &mut history.entries[at];
         if entry.retired.is_some() {
-            // In a vault of ours only a retirement was never published.
+            // In a vault of ctx, only a retirement was never published.
             entry.line("retired_at", |before| Some(format!("{before}published_at: {when}")));
         } else {
             let content = entry.content.clone();
@@ -150,13 +150,13 @@ pub(super) const FIELDS: &[(&str, Attack)] = &[
         Some(place(&history, at))
     }),
     ("key-planted", |t| {
-        // It is reported once for each history.
+        // The field is reported once for each history.
         any(t, |_, entry| entry.raw += "    approved_by: ceo@example.com\n")
             .map(|place| Place { version: None, ..place })
     }),
 ];
 
-/// Gives a history of so many versions another keyframe interval.
+/// Changes the keyframe interval of a history with a wanted number of versions.
 fn interval_changed(t: &mut Target, is_wanted: fn(usize) -> bool, to: &str) -> Option<Place> {
     let is_wanted =
         |h: &History| h.head.contains("keyframe_interval: 10") && is_wanted(h.entries.len());
@@ -180,7 +180,7 @@ pub(super) fn quoted(text: &str) -> String {
     format!("'{text}'")
 }
 
-/// A time some milliseconds later, or earlier.
+/// Returns a time that is some milliseconds later, or earlier.
 pub(in crate::e3) fn moved(time: &str, by: i64) -> String {
     let time: Timestamp = time.parse().expect("a time of a vault that verified");
     Timestamp::from_millis(time.millis() + by).to_string()
@@ -194,8 +194,8 @@ fn any(target: &mut Target, change: impl Fn(&mut Target, &mut Entry)) -> Option<
     Some(place(&history, at))
 }
 
-/// The bytes that are hashed stay what they are: the `:` of a name or of the time is taken for the
-/// one between them.
+/// Moves a separator, so that the hashed bytes stay the same: the `:` of a name or of the time is
+/// read as the one between them.
 fn separator_moved(target: &mut Target) -> Option<Place> {
     let has_colon = |_: &History, _: usize, entry: &Entry| entry.by.contains(':');
     let (mut history, at) = entry(target, has_colon).or_else(|| entry(target, |_, _, _| true))?;
@@ -233,7 +233,7 @@ fn retired(target: &mut Target, change: impl Fn(&mut Entry, &str)) -> Option<Pla
     Some(Place::of(&history.id).checkpoint(removal))
 }
 
-/// The diff of a version is called its full text; content and chain hash stay what they were.
+/// Declares the diff of a version as its full text; content and chain hash stay the same.
 fn patch_as_keyframe(
     target: &mut Target,
     is_wanted: fn(&str) -> bool,
@@ -251,7 +251,7 @@ fn patch_as_keyframe(
     }
     let (mut history, at, diff) = target.draw.pick(found)?;
     if at + 1 == history.entries.len() && !is_document(&history.id) {
-        // Nothing but the stored text would tell it.
+        // Only the stored text would reveal it.
         target.write(&history.id, &diff);
     }
     target.write(&history.keyframe(history.entries[at].version), spell(&diff));

@@ -1,4 +1,4 @@
-//! Live files are altered and planted; the record is left as it is.
+//! Attacks on live files; the record stays as it is.
 
 use super::spelling::HIDDEN;
 use super::{Attack, entry, reworded};
@@ -70,7 +70,7 @@ pub(super) const LIVE: &[(&str, Attack)] = &[
     ("planted-look-alike", |t| {
         let id = t.live()?;
         let alike = match t.draw.below(3) {
-            // Cyrillic, a blank of no width, and a digit for a letter.
+            // Cyrillic, a zero-width blank, and a digit for a letter.
             0 => id.replace('a', "а"),
             1 => format!("{id}\u{200b}"),
             _ => format!("{id}1"),
@@ -79,7 +79,7 @@ pub(super) const LIVE: &[(&str, Attack)] = &[
             return None;
         }
         let place = planted(t, &alike, PUBLISHED)?;
-        // What no id can be is reported by its path alone.
+        // A name that cannot be an id is reported by its path alone.
         Some(if alike.contains('\u{200b}') { Place::vault() } else { place })
     }),
     ("planted-draft", |t| {
@@ -120,7 +120,7 @@ fn edited(
     Some(Place::of(&id))
 }
 
-/// Does something with a live file.
+/// Applies a change to a live file.
 fn file(target: &mut Target, change: impl Fn(&Target, &str)) -> Option<Place> {
     let id = target.live()?;
     change(target, &live_path(&id));

@@ -1,4 +1,4 @@
-//! The log is altered, and no hash with it.
+//! Attacks on the log, without changes to hashes.
 
 use super::spelling::HIDDEN;
 use super::{Attack, fields};
@@ -99,7 +99,7 @@ pub(super) const LOG: &[(&str, Attack)] = &[
         let at = t.draw.pick(differing)?;
         log.checkpoints[at] = other.checkpoints[at].clone();
         log.write(t);
-        // The first that differs follows from what is in both, and is right in itself.
+        // The first differing checkpoint follows from data in both logs, and is valid in itself.
         let told = if at == first { at + 1 } else { at };
         log.checkpoints.get(told).map(|checkpoint| Place::at(checkpoint.number))
     }),
@@ -151,7 +151,7 @@ pub(super) const LOG: &[(&str, Attack)] = &[
     }),
     ("log-respelled", |t| {
         let mut log = t.log();
-        // The entries before the first that seals a governance file are the reference
+        // The entries before the first one with a governance file are the reference
         // implementation's.
         let ours =
             log.checkpoints.iter().position(|c| c.versions.keys().any(|id| !is_document(id)))?;
@@ -263,7 +263,7 @@ pub(super) const LOG: &[(&str, Attack)] = &[
     }),
 ];
 
-/// The log, and the position of one checkpoint.
+/// Returns the log, and the position of one checkpoint.
 fn any(target: &mut Target) -> (Log, usize) {
     let log = target.log();
     let at = target.draw.below(log.checkpoints.len());
@@ -285,7 +285,7 @@ fn one(target: &mut Target, change: impl Fn(&Log, &mut Checkpoint)) -> Option<Pl
     written(target, log, at)
 }
 
-/// Changes what one checkpoint says of one document that it set.
+/// Changes the maps of one checkpoint for one document that it set.
 fn map(target: &mut Target, change: impl Fn(&mut Checkpoint, &str) -> Option<()>) -> Option<Place> {
     let log = target.log();
     let setting = (0..log.checkpoints.len()).filter(|at| !log.set(*at).is_empty());
@@ -296,7 +296,7 @@ fn map(target: &mut Target, change: impl Fn(&mut Checkpoint, &str) -> Option<()>
     written(target, log, at)
 }
 
-/// Changes the text of one line that can be changed so.
+/// Changes the text of one line for which `change` returns a text.
 fn raw(target: &mut Target, change: impl Fn(&mut Target, &str) -> Option<String>) -> Option<Place> {
     let mut log = target.log();
     let mut order: Vec<usize> = (0..log.checkpoints.len()).collect();
@@ -312,7 +312,7 @@ fn raw(target: &mut Target, change: impl Fn(&mut Target, &str) -> Option<String>
     None
 }
 
-/// An id that no artifact may have is in the maps of a checkpoint.
+/// Adds an id that no artifact may have to the maps of a checkpoint.
 fn with_id(target: &mut Target, id: &str) -> Option<Place> {
     let (mut log, at) = any(target);
     let chain = log.checkpoints[at].hashes.values().next()?.clone();

@@ -1,7 +1,7 @@
 //! The attacks, one function for each name of the table.
 //!
-//! A function makes its attack on the vault it is given and says where the finding has to point,
-//! or gives `None` where this vault has no place for it.
+//! A function makes its attack on a vault and returns where the finding has to point, or `None` if
+//! the attack does not apply to this vault.
 
 mod accesses;
 mod bound;
@@ -29,13 +29,13 @@ pub(super) use bundles::{BUNDLES, BundleAttack, Exported, UNAPPROVED};
 pub(super) use reviews::PLAIN;
 pub(super) use rewritten::{REWRITTEN, Rewritten};
 
-/// The configuration of a vault.
+/// Path of the configuration of a vault.
 const CONFIG: &str = ".context/config.yaml";
 
-/// Makes an attack, if the vault has a place for it.
+/// Makes an attack; returns `None` if it does not apply to the vault.
 pub(super) type Attack = fn(&mut Target) -> Option<Place>;
 
-/// All attacks that leave something wrong in the files, or that no verifier is to find.
+/// Returns all attacks that leave a fault in the files, or that no verifier has to find.
 pub(super) fn all() -> Vec<(&'static str, Attack)> {
     [
         texts::TEXTS,
@@ -60,7 +60,7 @@ pub(super) fn all() -> Vec<(&'static str, Attack)> {
     .concat()
 }
 
-/// One of the entries of all documents that are as wanted, as its history and its position.
+/// Returns one of the wanted entries of all documents, as its history and its position.
 fn entry(
     target: &mut Target,
     is_wanted: impl Fn(&History, usize, &Entry) -> bool,
@@ -76,19 +76,19 @@ fn entry(
     target.draw.pick(found)
 }
 
-/// Where a finding about an entry points.
+/// Returns the place of a finding about an entry.
 fn place(history: &History, at: usize) -> Place {
     Place::of(&history.id).version(history.entries[at].version)
 }
 
-/// Where a finding about an entry points that says what the log has instead.
+/// Returns the place of a finding about an entry that differs from the log.
 fn sealed_place(target: &Target, history: &History, at: usize) -> Option<Place> {
     let place = place(history, at);
     let first = target.log().first(&history.id, history.entries[at].version)?;
     Some(place.checkpoint(first))
 }
 
-/// The text with a word of its last line of words exchanged.
+/// Returns the text with another word in its last line of words.
 fn reworded(text: &str) -> String {
     let end = text.rfind(|c: char| c.is_ascii_alphabetic()).map_or(text.len(), |at| at + 1);
     let start = text[..end]

@@ -1,4 +1,4 @@
-//! Histories under names that some file system or reader takes for another.
+//! Histories under names that some file system or reader mistakes for another.
 
 use unicode_normalization::UnicodeNormalization as _;
 

@@ -1,4 +1,4 @@
-//! Governance files are altered, planted and taken away.
+//! Attacks that alter, plant and remove governance files.
 
 use super::{Attack, reworded};
 use crate::e3::forge::Target;
@@ -50,7 +50,7 @@ pub(super) const POLICY: &[(&str, Attack)] = &[
     }),
 ];
 
-/// A governance file that the head holds.
+/// Returns a governance file in the maps of the head.
 fn sealed(target: &mut Target) -> Option<String> {
     let ids = target.policies().into_iter().map(|history| history.id);
     let ids: Vec<String> = ids.filter(|id| target.has(id)).collect();

@@ -1,4 +1,4 @@
-//! Histories whose hashes were recomputed; the log, which seals them, is left as it is.
+//! Histories with recomputed hashes; the log, which seals them, stays as it is.
 
 use super::fields::moved;
 use super::{Attack, entry, place, reworded, sealed_place};
@@ -87,13 +87,13 @@ fn dir(id: &str) -> String {
     crate::e3::forge::history_dir(id)
 }
 
-/// A version that the log seals.
+/// Returns a version that the log seals.
 fn sealed(target: &mut Target) -> Option<(History, usize)> {
     let log = target.log();
     entry(target, |h, _, entry| log.first(&h.id, entry.version).is_some())
 }
 
-/// The retirement of a document that did not come back.
+/// Returns the retirement of a document that did not come back.
 fn retired_at_last(target: &mut Target) -> Option<(History, usize)> {
     entry(target, |h, at, e| e.retired.is_some() && at + 1 == h.entries.len())
 }
@@ -115,7 +115,7 @@ fn rechained(target: &mut Target, change: impl Fn(&mut Entry)) -> Option<Place> 
     sealed_place(target, &history, at)
 }
 
-/// A text that says of itself what another said: the forger fits what a verifier compares.
+/// Returns a text with the fields of another, so that it passes the comparisons of a verifier.
 fn in_place_of(text: &str, other: &str) -> String {
     let field = |key: &str| {
         let line = other.lines().find(|line| line.starts_with(&format!("{key}:")));

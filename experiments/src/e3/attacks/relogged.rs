@@ -1,4 +1,4 @@
-//! The log is altered and every hash of it recomputed; the histories are left as they are.
+//! Attacks on the log with recomputed hashes; the histories stay as they are.
 
 use std::collections::BTreeSet;
 
@@ -57,7 +57,7 @@ pub(super) const RELOGGED: &[(&str, Attack)] = &[
         })
     }),
     ("forged-unpublished-version", |t| {
-        // In a vault of ours only a retirement was never published.
+        // In a vault of ctx, only a retirement was never published.
         let documents = t.documents().into_iter().filter_map(|history| {
             let last = history.entries.last().filter(|entry| !entry.is_published())?;
             Some((history.id.clone(), last.clone()))
@@ -91,7 +91,7 @@ pub(super) const RELOGGED: &[(&str, Attack)] = &[
     }),
     ("map-loses-document", |t| {
         let mut log = t.log();
-        // From a checkpoint that changes something else as well, so that it stays one.
+        // The checkpoint changes something else as well, so that it stays one.
         let mut found = Vec::new();
         for at in 1..log.checkpoints.len() {
             let changed = log.changed(at);
@@ -221,13 +221,13 @@ pub(super) const RELOGGED: &[(&str, Attack)] = &[
     }),
 ];
 
-/// Writes a log whose checkpoints are as they would be had these events happened.
+/// Writes a log whose checkpoints are as if these events had happened.
 fn settled(target: &Target, mut log: Log) {
     log.settle();
     log.write(target);
 }
 
-/// A checkpoint follows, a second after the last.
+/// Appends a checkpoint, a second after the last.
 fn appended(
     target: &mut Target,
     change: impl Fn(&mut Target, &mut Checkpoint) -> Option<Place>,
@@ -243,7 +243,7 @@ fn appended(
     Some(place)
 }
 
-/// A checkpoint follows that seals this version.
+/// Appends a checkpoint that seals this version.
 fn sealing(target: &mut Target, id: &str, entry: &Entry) -> Option<Place> {
     appended(target, |_, checkpoint| {
         checkpoint.seal(id, entry.version, &entry.chain);
@@ -252,7 +252,7 @@ fn sealing(target: &mut Target, id: &str, entry: &Entry) -> Option<Place> {
     })
 }
 
-/// The id in the case that it has not.
+/// Returns the id in the opposite case.
 fn alike(id: &str) -> String {
     match id.rsplit_once('/') {
         Some((folder, name)) if name.chars().any(|c| c.is_ascii_lowercase()) => {
@@ -262,7 +262,7 @@ fn alike(id: &str) -> String {
     }
 }
 
-/// A document, and a checkpoint that set it.
+/// Returns a document, and a checkpoint that set it.
 fn document_set(target: &mut Target, log: &Log) -> Option<(String, usize)> {
     let all = (0..log.checkpoints.len())
         .flat_map(|at| log.set(at).into_iter().map(move |id| (id, at)))
@@ -270,7 +270,7 @@ fn document_set(target: &mut Target, log: &Log) -> Option<(String, usize)> {
     target.draw.pick(all.collect::<Vec<_>>())
 }
 
-/// Versions that one checkpoint alone holds.
+/// Returns the versions that only one checkpoint contains.
 fn only(log: &Log, at: usize) -> Vec<(String, u64)> {
     let next = log.checkpoints.get(at + 1);
     let set = log.set(at).into_iter().map(|id| (id.clone(), log.checkpoints[at].versions[&id]));
@@ -280,8 +280,8 @@ fn only(log: &Log, at: usize) -> Vec<(String, u64)> {
     .collect()
 }
 
-/// A checkpoint is gone that alone held a version, or, in a vault of ours, with all that its line
-/// says; the others are numbered and hashed again.
+/// Drops a checkpoint that alone contained a version, or, in a vault of ctx, with all changes of
+/// its line; the others are numbered and hashed again.
 fn dropped(target: &mut Target, is_wanted: fn(usize, usize) -> bool) -> Option<Place> {
     let mut log = target.log();
     let last = log.checkpoints.len() - 1;
@@ -290,7 +290,7 @@ fn dropped(target: &mut Target, is_wanted: fn(usize, usize) -> bool) -> Option<P
     let at = target.draw.pick(places)?;
     let lost = only(&log, at);
     if log.is_delta && target.draw.below(2) == 0 {
-        // What its line set is not there until a later line sets it.
+        // The changes of its line are missing until a later line sets them.
         for id in log.set(at) {
             let mark = log.checkpoints[at].hashes[&id].clone();
             let was = at.checked_sub(1).and_then(|at| {
@@ -314,7 +314,8 @@ fn dropped(target: &mut Target, is_wanted: fn(usize, usize) -> bool) -> Option<P
     Some(Place::of(id).version(*version))
 }
 
-/// Checkpoints that change other documents than the one after, and take none out of the maps.
+/// Returns checkpoints that change other documents than the next one, and remove none from
+/// the maps.
 fn neighbours(log: &Log) -> Vec<usize> {
     let are = |at: &usize| {
         let one: BTreeSet<String> = log.changed(*at).into_iter().collect();
@@ -325,10 +326,10 @@ fn neighbours(log: &Log) -> Vec<usize> {
     (0..log.checkpoints.len() - 1).filter(are).collect()
 }
 
-/// What one event published is divided between two checkpoints, the second a millisecond later, or,
-/// where the log follows from the histories, the first one earlier. (Of two at one time the order
-/// of times tells, and in a log of whole maps of a first one that is earlier the time of
-/// publication.)
+/// Divides the publications of one event between two checkpoints, the second a millisecond later,
+/// or the first one earlier if the log follows from the histories. (The order of times reveals
+/// two at the same time; in a log of whole maps, the time of publication reveals a first one that
+/// is earlier.)
 fn split(target: &mut Target) -> Option<Place> {
     let mut log = target.log();
     let several = (0..log.checkpoints.len())

@@ -1,25 +1,25 @@
-//! Everything is rewritten so that it agrees: what is left is a vault that honest commands make.
+//! Attacks that rewrite everything consistently: the result is a vault that honest commands make.
 //!
-//! Each attack is a script of honest commands, which is the proof that nothing in the files can be
-//! wrong. Some are made a second time by the forger's tools, on the vault that was there.
+//! Each attack is a script of honest commands, which proves that nothing in the files can be wrong.
+//! Some are repeated by the forger's tools, on the original vault.
 
 use crate::e3::draw::Draw;
 use crate::e3::forge::history::{History, with_checksum};
 use crate::e3::forge::{Target, history_dir, live_path};
 use crate::e3::script::{Event, Script, Start, Step};
 
-/// A vault to put in place of another.
+/// A vault that replaces another.
 pub(in crate::e3) struct Twin {
     pub(in crate::e3) script: Script,
-    /// The same by hand.
+    /// A change by hand with the same result.
     pub(in crate::e3) surgery: Option<Surgery>,
 }
 
-/// What is done to the files of the vault that was there.
+/// A change to the files of the original vault.
 type Surgery = Box<dyn Fn(&Target)>;
 
-/// Writes the script of the vault that is put in the place of one, if there can be one. The second
-/// script is that of another vault.
+/// Writes the script of the vault that replaces one, if there can be one. The second script is that
+/// of another vault.
 pub(in crate::e3) type Rewritten = fn(&Script, &Script, &mut Draw) -> Option<Twin>;
 
 pub(in crate::e3) const REWRITTEN: &[(&str, Rewritten)] = &[
@@ -48,7 +48,7 @@ pub(in crate::e3) const REWRITTEN: &[(&str, Rewritten)] = &[
         Some(Twin { script: duplicate, surgery: Some(Box::new(surgery)) })
     }),
     ("rewritten-author", |script, _, draw| {
-        // The author of a new document stands in its text as well, unless it has one.
+        // The author of a new document is in its text as well, unless it has one.
         let edited = (0..script.events.len()).filter(|at| {
             let steps = &script.events[*at].steps;
             !steps.is_empty() && steps.iter().all(|step| matches!(step, Step::Append(..)))
@@ -88,7 +88,7 @@ pub(in crate::e3) const REWRITTEN: &[(&str, Rewritten)] = &[
             let id = path.trim_end_matches(".md");
             script.events.iter().any(|event| event.args.contains(&id.to_owned()))
         };
-        // One that is always published together with others, so that every event stays one.
+        // A document that is always published together with others, so that every event stays one.
         let path = match script.start {
             Start::Empty => draw.pick(documents.filter(|path| !is_named(path)))?,
             Start::Interop => "nodes/legal/terms.md",
@@ -99,7 +99,7 @@ pub(in crate::e3) const REWRITTEN: &[(&str, Rewritten)] = &[
             event.steps.retain(|step| step.path() != path);
             event.args.retain(|arg| arg != id);
         }
-        // An event less would be a log that ends before the head.
+        // One event less would be a log that ends before the head.
         let is_empty = |event: &Event| event.args == ["retire"];
         if duplicate.events.iter().any(is_empty) { None } else { alone(duplicate) }
     }),
@@ -111,8 +111,8 @@ pub(in crate::e3) const REWRITTEN: &[(&str, Rewritten)] = &[
         alone(duplicate)
     }),
     ("vault-replaced", |script, other, _| {
-        // Of the reference implementation all vaults begin alike: one that goes on from where this
-        // one ends is no other vault, and one that ends before is a rollback.
+        // All vaults of the reference implementation begin alike: one that continues where this one
+        // ends is the same vault, and one that ends before is a rollback.
         let is_alike = script.start == Start::Interop
             && (script.events.is_empty() || other.events.len() < script.events.len());
         if is_alike { None } else { alone(other.clone()) }
@@ -135,14 +135,14 @@ fn alone(script: Script) -> Option<Twin> {
     Some(Twin { script, surgery: None })
 }
 
-/// The script up to an event, if one that publishes is left out and one is left.
+/// Returns the script up to an event, if an event that publishes is left out and one remains.
 fn shorter(script: &Script, events: usize) -> Option<Script> {
     let least = if script.start == Start::Empty { 2 } else { 0 };
     let kept = script.events.get(..events)?;
     (events >= least).then(|| Script { start: script.start, events: kept.to_vec() })
 }
 
-/// The steps that edit a document, as positions of event and step.
+/// Returns the steps that edit a document, as positions of event and step.
 fn edits(script: &Script) -> Vec<(usize, usize)> {
     let mut found = Vec::new();
     for (at, event) in script.events.iter().enumerate() {
@@ -155,7 +155,7 @@ fn edits(script: &Script) -> Vec<(usize, usize)> {
     found
 }
 
-/// Exchanges the word of an edit that stands nowhere else; gives the document and both words.
+/// Exchanges a word of an edit that occurs only there; returns the document and both words.
 fn reword(step: &mut Step) -> Option<(String, String, String)> {
     let Step::Append(path, text) = step else { return None };
     let at = text.find("measure")?;
@@ -165,7 +165,7 @@ fn reword(step: &mut Step) -> Option<(String, String, String)> {
     Some((path.trim_end_matches(".md").to_owned(), old, new))
 }
 
-/// Takes the last event out of log, histories and live files.
+/// Removes the last event from log, histories and live files.
 fn rollback(target: &Target) {
     let mut log = target.log();
     let Some(last) = log.checkpoints.pop() else { return };
@@ -195,7 +195,7 @@ fn rollback(target: &Target) {
     }
 }
 
-/// Exchanges a word in a version and in all that follow, in history, log and live file.
+/// Exchanges a word in a version and in all later ones, in history, log and live file.
 fn rewrite_text(target: &Target, id: &str, time: &str, old: &str, new: &str) {
     let mut history = History::read(target, id);
     let mut texts = history.texts(target);
@@ -209,7 +209,7 @@ fn rewrite_text(target: &Target, id: &str, time: &str, old: &str, new: &str) {
     reseal(target);
 }
 
-/// Gives the versions of an event another author, in histories and log.
+/// Changes the author of the versions of an event, in histories and log.
 fn rewrite_author(target: &Target, time: &str, by: &str) {
     for mut history in target.histories() {
         let Some(from) = history.entries.iter().position(|e| e.event() == Some(time)) else {

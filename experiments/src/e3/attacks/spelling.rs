@@ -1,4 +1,4 @@
-//! Tricks of YAML: spellings that readers understand differently, or that cost them much.
+//! Tricks of YAML: spellings that readers understand differently, or that are slow to read.
 
 use super::{Attack, entry, place};
 use crate::e3::forge::Target;
@@ -102,7 +102,7 @@ fn one_of(
     Some((history, at))
 }
 
-/// Changes the text of one entry, after which the history cannot be read.
+/// Changes the text of one entry, so that the history cannot be read.
 fn one(target: &mut Target, change: impl Fn(&mut Target, &mut Entry)) -> Option<Place> {
     let (history, at) = one_of(target, change)?;
     Some(Place { version: None, ..place(&history, at) })

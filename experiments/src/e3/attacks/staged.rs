@@ -1,4 +1,4 @@
-//! Chains and contents of staged results are altered, with hashes that follow and without.
+//! Attacks on chains and contents of staged results, with valid hashes and without.
 
 use std::fs;
 
@@ -15,7 +15,7 @@ pub(super) const SOURCE: &str = "sources/recorded";
 pub(super) const CHAINS: &str = ".context/staging/chains/sources/recorded";
 const TEXT: &str = "---\ntitle: Recorded\ntype: source\nsource:\n  transport: cli\n  \
                     tools: [call]\n  stage: always\n---\n\nCall it.\n";
-/// A writer that no machine of ours has.
+/// A writer that none of our machines has.
 const FORGER: &str = "0123456789abcdef0123456789abcdef";
 
 pub(super) const STAGED: &[(&str, Attack)] = &[
@@ -119,7 +119,7 @@ pub(super) const STAGED: &[(&str, Attack)] = &[
     ("staged-rewritten", |t| edits::rewritten(t, recorded)),
 ];
 
-/// The chain of a source that honest commands staged three results of.
+/// Returns the chain of a source with three results that honest commands staged.
 pub(super) fn recorded(target: &mut Target) -> Option<LineLog> {
     target.write(&format!("{SOURCE}.md"), TEXT);
     in_state(target, 5, "", &["publish", SOURCE, "--no-sync"])?;
@@ -131,7 +131,7 @@ pub(super) fn recorded(target: &mut Target) -> Option<LineLog> {
     LineLog::longest(target, CHAINS).filter(|chain| chain.lines.len() == 3)
 }
 
-/// Runs an honest command at a minute; none if it fails.
+/// Runs an honest command at a minute; `None` if it fails.
 pub(super) fn in_state(target: &Target, minute: usize, stdin: &str, args: &[&str]) -> Option<()> {
     let state = target.outside.join("staging");
     fs::create_dir_all(&state).ok()?;
@@ -143,13 +143,13 @@ pub(super) fn in_state(target: &Target, minute: usize, stdin: &str, args: &[&str
     (said.exit == 0).then_some(())
 }
 
-/// Where the content of an entry is.
+/// Returns the path of the content of an entry.
 fn content((chain, at): &(LineLog, usize)) -> Option<String> {
     let digits = chain.lines[*at]["raw_hash"].as_str()?.strip_prefix("sha256:")?;
     Some(format!(".context/staging/objects/{}/{}", &digits[..2], &digits[2..]))
 }
 
-/// An act upon an entry, of a chain.
+/// Returns an act on an entry of a chain.
 fn act(chain: &LineLog, at: usize, kind: &str, more: Value) -> Value {
     let entry = &chain.lines[at];
     let mut act = json!({
@@ -162,7 +162,7 @@ fn act(chain: &LineLog, at: usize, kind: &str, more: Value) -> Value {
     act
 }
 
-/// An act in a chain of another writer, hashes right.
+/// Adds an act to a chain of another writer, with valid hashes.
 fn forged(target: &Target, chain: &LineLog, act: Value) -> Option<Place> {
     let mut own = chain.clone();
     FORGER.clone_into(&mut own.writer);

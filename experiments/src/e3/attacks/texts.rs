@@ -1,4 +1,4 @@
-//! Stored texts are altered, and no hash with them.
+//! Attacks on stored texts, without changes to hashes.
 
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 
@@ -69,7 +69,7 @@ pub(super) const TEXTS: &[(&str, Attack)] = &[
         let kind = t.draw.below(3);
         keyframe(t, |t, path| {
             t.edit(path, |text| match kind {
-                // A line that ends in CR alone is one line less to who counts LF.
+                // For readers that count LF, a line that ends in CR alone is one line less.
                 0 => text.replacen('\n', "\r", 3),
                 1 => text.replace('\n', "\r\n"),
                 _ => format!("\u{feff}{text}"),
@@ -109,7 +109,7 @@ pub(super) const TEXTS: &[(&str, Attack)] = &[
     ("diff-file-deleted", |t| diff_file(t, Target::remove)),
 ];
 
-/// Does something with the file of a full text.
+/// Applies a change to the file of a full text.
 fn keyframe(target: &mut Target, change: impl Fn(&Target, &str)) -> Option<Place> {
     let (history, at) = entry(target, |_, _, entry| entry.stored == Stored::Keyframe)?;
     change(target, &history.keyframe(history.entries[at].version));
@@ -146,7 +146,7 @@ fn diff_entry(target: &mut Target) -> Option<(History, usize)> {
     entry(target, |history, at, _| is_diff(history, at))
 }
 
-/// Changes the text of a diff that can be changed so.
+/// Changes the text of a diff for which `change` returns a text.
 fn diff(target: &mut Target, change: impl Fn(&str) -> Option<String>) -> Option<Place> {
     let changed = |history: &History, at: usize| match &history.entries[at].stored {
         Stored::Diff(diff) => change(diff).filter(|changed| changed != diff),
@@ -160,7 +160,7 @@ fn diff(target: &mut Target, change: impl Fn(&str) -> Option<String>) -> Option<
     Some(place(&history, at))
 }
 
-/// The diff with another word in the last line that is wanted.
+/// Returns the diff with another word in the last wanted line.
 fn replace_line(diff: &str, is_wanted: impl Fn(&str) -> bool) -> Option<String> {
     let lines: Vec<&str> = diff.split_inclusive('\n').collect();
     // The first lines are the header, down to that of the first hunk.
@@ -175,7 +175,7 @@ fn is_worded(line: &str) -> bool {
     line.chars().any(|c| c.is_ascii_alphabetic())
 }
 
-/// Does something with a diff that is in a file of its own.
+/// Applies a change to a diff in a file of its own.
 fn diff_file(target: &mut Target, change: impl Fn(&Target, &str)) -> Option<Place> {
     let (history, at) = entry(target, |_, _, entry| entry.stored == Stored::DiffFile)?;
     change(target, &history.diff_file(history.entries[at].version));

@@ -6,14 +6,14 @@ use serde_json::{Value, json};
 
 use super::hash;
 
-/// The files of a bundle, and what its manifest says.
+/// The files of a bundle, and the fields of its manifest.
 #[derive(Clone, Debug)]
 pub(in crate::e3) struct Bundle {
     pub(in crate::e3) files: BTreeMap<String, Vec<u8>>,
     pub(in crate::e3) manifest: Value,
 }
 
-/// The header of a file in a container; `kind` is `0` for a regular file.
+/// Returns the header of a file in a container; `kind` is `0` for a regular file.
 pub(in crate::e3) fn header(name: &str, size: usize, kind: u8) -> Vec<u8> {
     let mut block = vec![0; 512];
     let mut put = |at: usize, text: &str| {
@@ -30,7 +30,7 @@ pub(in crate::e3) fn header(name: &str, size: usize, kind: u8) -> Vec<u8> {
     block
 }
 
-/// A file with its header, and zeros to the end of its last block.
+/// Returns a file with its header, and zeros to the end of its last block.
 pub(in crate::e3) fn file(name: &str, bytes: &[u8]) -> Vec<u8> {
     let mut out = header(name, bytes.len(), b'0');
     out.extend(bytes);
@@ -39,7 +39,7 @@ pub(in crate::e3) fn file(name: &str, bytes: &[u8]) -> Vec<u8> {
 }
 
 impl Bundle {
-    /// Reads a bundle that was exported.
+    /// Reads an exported bundle.
     pub(in crate::e3) fn read(bytes: &[u8]) -> Option<Self> {
         let (mut files, mut at) = (BTreeMap::new(), 0);
         while *bytes.get(at)? != 0 {
@@ -54,14 +54,14 @@ impl Bundle {
         Some(Self { files, manifest })
     }
 
-    /// Its bytes; the hash of the manifest follows from what the manifest says.
+    /// Returns the bytes of the bundle; the hash of the manifest is computed from its fields.
     pub(in crate::e3) fn packed(&self) -> Vec<u8> {
         let mut out: Vec<u8> = self.parts().concat();
         out.resize(out.len() + 1024, 0);
         out
     }
 
-    /// Its files with their headers, in order.
+    /// Returns the files with their headers, in order.
     pub(in crate::e3) fn parts(&self) -> Vec<Vec<u8>> {
         let mut manifest = self.manifest.clone();
         if let Some(fields) = manifest.as_object_mut() {
@@ -74,7 +74,7 @@ impl Bundle {
         files.iter().map(|(name, bytes)| file(name, bytes)).collect()
     }
 
-    /// The same, with a manifest that lists the files as they are.
+    /// Returns the bytes of the bundle, with a manifest that lists the files as they are.
     pub(in crate::e3) fn listed(&mut self) -> Vec<u8> {
         let list = |(name, bytes): (&String, &Vec<u8>)| {
             let what = self.manifest["files"][name]["what"].as_str().unwrap_or_default();
@@ -85,13 +85,13 @@ impl Bundle {
         self.packed()
     }
 
-    /// The lines of one of its files.
+    /// Returns the lines of one file.
     pub(in crate::e3) fn lines(&self, name: &str) -> Option<Vec<Value>> {
         let text = std::str::from_utf8(self.files.get(name)?).ok()?;
         text.lines().map(serde_json::from_str).collect::<Result<_, _>>().ok()
     }
 
-    /// Writes the lines of one of its files.
+    /// Writes the lines of one file.
     pub(in crate::e3) fn set_lines(&mut self, name: &str, lines: &[Value]) {
         let text: String = lines.iter().map(|line| hash::jcs(line) + "\n").collect();
         self.files.insert(name.to_owned(), text.into_bytes());

@@ -1,11 +1,11 @@
-//! Habits of the reference implementation that its fixture does not show, put in by hand: a diff in
+//! Habits of the reference implementation that its fixture does not show, added by hand: a diff in
 //! a file of its own, and a version that was submitted and never published.
 
 use super::history::{Entry, Stored, with_field};
 use super::{Target, history::History};
 
-/// Gives a copy of the reference implementation's vault these habits. No hash that the log holds
-/// changes.
+/// Adds these habits to a copy of the reference implementation's vault, without changing a hash in
+/// the log.
 pub(in crate::e3) fn habits(target: &Target) {
     let mut risk = History::read(target, "nodes/vendor-risk");
     for version in [5, 12] {

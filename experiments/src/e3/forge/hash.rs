@@ -6,24 +6,24 @@ use sha2::{Digest as _, Sha256};
 
 const GENESIS: &str = "contextnest:genesis:v1";
 
-/// A hash as it is spelled.
+/// Returns a hash in its spelling.
 pub(in crate::e3) fn sha(bytes: &[u8]) -> String {
     let digits = Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect::<String>();
     format!("sha256:{digits}")
 }
 
-/// DOC-6: no mark at the beginning, and LF at the end of each line.
+/// Returns the normal form of a text (DOC-6).
 pub(in crate::e3) fn normalised(text: &str) -> String {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     text.replace("\r\n", "\n").replace('\r', "\n")
 }
 
-/// The hash of a stored text or diff.
+/// Returns the hash of a stored text or diff.
 pub(in crate::e3) fn content(text: &str) -> String {
     sha(normalised(text).as_bytes())
 }
 
-/// The hash that binds an entry to the one before.
+/// Returns the hash that binds an entry to the one before.
 pub(in crate::e3) fn chain(
     before: Option<&str>,
     content: &str,
@@ -35,7 +35,7 @@ pub(in crate::e3) fn chain(
     sha(format!("{before}:{content}:{version}:{by}:{at}").as_bytes())
 }
 
-/// The hash of a checkpoint.
+/// Returns the hash of a checkpoint.
 pub(in crate::e3) fn checkpoint(
     before: Option<&str>,
     number: u64,
@@ -49,12 +49,12 @@ pub(in crate::e3) fn checkpoint(
     sha(format!("{before}:{number}:{at}:{trigger}:{versions}:{hashes}").as_bytes())
 }
 
-/// RFC 8785.
+/// Returns the canonical form of RFC 8785.
 pub(in crate::e3) fn jcs(value: &impl serde::Serialize) -> String {
     serde_jcs::to_string(value).expect("maps of texts and numbers have a JCS form")
 }
 
-/// The `checksum` of a document's text: of all behind the frontmatter's closing line, with its end.
+/// Returns the `checksum` of a document's text: of everything after the frontmatter's closing line.
 pub(in crate::e3) fn checksum(text: &str) -> Option<String> {
     let (_, behind) = text.strip_prefix("---\n")?.split_once("\n---")?;
     Some(sha(behind.as_bytes()))

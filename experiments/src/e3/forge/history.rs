@@ -6,19 +6,19 @@ use contextnest::record::chain::diff;
 use super::spell::{long, scalar};
 use super::{Target, hash, history_dir};
 
-/// How the text of a version is stored.
+/// The storage of the text of a version.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::e3) enum Stored {
     Keyframe,
     Diff(String),
-    /// In a file of its own, a habit of the reference implementation.
+    /// A file of its own, a habit of the reference implementation.
     DiffFile,
 }
 
 /// One version.
 #[derive(Clone, Debug)]
 pub(in crate::e3) struct Entry {
-    /// The lines that are written.
+    /// The lines of the entry.
     pub(in crate::e3) raw: String,
     pub(in crate::e3) version: u64,
     pub(in crate::e3) stored: Stored,
@@ -35,7 +35,7 @@ pub(in crate::e3) struct Entry {
 #[derive(Clone, Debug)]
 pub(in crate::e3) struct History {
     pub(in crate::e3) id: String,
-    /// What stands before the entries.
+    /// The text before the entries.
     pub(in crate::e3) head: String,
     pub(in crate::e3) entries: Vec<Entry>,
 }
@@ -65,7 +65,7 @@ impl Entry {
         })
     }
 
-    /// An entry that follows another, with nothing stored yet.
+    /// Returns an entry that follows another, with nothing stored yet.
     pub(in crate::e3) fn after(before: &Self) -> Self {
         Self {
             version: before.version + 1,
@@ -102,17 +102,17 @@ impl Entry {
         self.raw = out;
     }
 
-    /// Writes another value, as it is to stand there, behind a key of the text.
+    /// Replaces the spelled value of a key of the text.
     pub(in crate::e3) fn set(&mut self, key: &str, value: &str) {
         self.line(key, |before| Some(format!("{before}{key}: {value}")));
     }
 
-    /// Takes a key with its value out of the text.
+    /// Removes a key with its value from the text.
     pub(in crate::e3) fn unset(&mut self, key: &str) {
         self.line(key, |_| None);
     }
 
-    /// Writes another line for the one of a key; `change` is given what stands before the key.
+    /// Replaces the line of a key; `change` gets the indentation of the key.
     pub(in crate::e3) fn line(&mut self, key: &str, change: impl Fn(&str) -> Option<String>) {
         let mut out = String::new();
         for line in self.raw.split_inclusive('\n') {
@@ -131,7 +131,7 @@ impl Entry {
         self.published.is_some()
     }
 
-    /// When it was published or retired.
+    /// Returns the time of the publication or retirement.
     pub(in crate::e3) fn event(&self) -> Option<&str> {
         self.published.as_deref().or(self.retired.as_deref())
     }
@@ -158,7 +158,7 @@ impl History {
         format!("{}/v{version}.diff", history_dir(&self.id))
     }
 
-    /// The whole text.
+    /// Returns the whole text.
     pub(in crate::e3) fn text(&self) -> String {
         let entries: String = self.entries.iter().map(|entry| entry.raw.as_str()).collect();
         self.head.clone() + &entries
@@ -168,7 +168,7 @@ impl History {
         target.write(&self.path(), self.text());
     }
 
-    /// The texts of all versions.
+    /// Returns the texts of all versions.
     pub(in crate::e3) fn texts(&self, target: &Target) -> Vec<String> {
         let mut texts: Vec<String> = Vec::new();
         for entry in &self.entries {
@@ -184,7 +184,7 @@ impl History {
         texts
     }
 
-    /// Stores other texts from one entry on, and gives every entry from there hashes that follow.
+    /// Stores other texts from one entry on, and recomputes the hashes of every entry from there.
     pub(in crate::e3) fn store(&mut self, target: &Target, from: usize, texts: &[String]) {
         for at in from..self.entries.len() {
             let text = &texts[at];
@@ -208,7 +208,7 @@ impl History {
         self.rechain(from);
     }
 
-    /// Gives every entry from one on a chain hash that follows from its values.
+    /// Recomputes the chain hash of every entry from one on.
     pub(in crate::e3) fn rechain(&mut self, from: usize) {
         for at in from..self.entries.len() {
             let before = at.checked_sub(1).map(|at| self.entries[at].chain.clone());
@@ -219,7 +219,7 @@ impl History {
         }
     }
 
-    /// Adds a version with this text, stored as a diff, hashes right.
+    /// Adds a version with this text, stored as a diff, with valid hashes.
     pub(in crate::e3) fn push(&mut self, target: &Target, mut entry: Entry, text: &str) {
         let mut texts = self.texts(target);
         texts.push(text.to_owned());
@@ -241,7 +241,7 @@ pub(super) fn items(text: &str) -> (String, Vec<String>) {
     (head, items)
 }
 
-/// The text of a document with another value in its frontmatter.
+/// Returns the text of a document with another value in its frontmatter.
 pub(in crate::e3) fn with_field(text: &str, key: &str, value: &str) -> String {
     let mut out = String::new();
     let (mut marks, mut is_done) = (0, false);
@@ -257,7 +257,7 @@ pub(in crate::e3) fn with_field(text: &str, key: &str, value: &str) -> String {
     out
 }
 
-/// The text of a document with a checksum that is right.
+/// Returns the text of a document with a valid checksum.
 pub(in crate::e3) fn with_checksum(text: &str) -> String {
     match hash::checksum(text) {
         Some(checksum) => {

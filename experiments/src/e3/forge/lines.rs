@@ -6,11 +6,11 @@ use serde_json::Value;
 use super::{Target, hash};
 use crate::e3::place::Place;
 
-/// The folder of the change logs.
+/// Folder of the change logs.
 pub(in crate::e3) const CHANGES: &str = ".context/audit";
-/// The folder of the accesses.
+/// Folder of the accesses.
 pub(in crate::e3) const ACCESSES: &str = ".context/audit/access";
-/// The folder of the chains of a source that was staged.
+/// Folder of the chains of a source.
 const STAGED: &str = ".context/staging/chains/";
 
 /// The log of one writer.
@@ -22,12 +22,12 @@ pub(in crate::e3) struct LineLog {
 }
 
 impl LineLog {
-    /// The log in a folder that has the most lines; none where there is no log.
+    /// Returns the log with the most lines in a folder; `None` if no log exists.
     pub(in crate::e3) fn longest(target: &Target, folder: &str) -> Option<Self> {
         Self::all(target, folder).into_iter().max_by_key(|log| log.lines.len())
     }
 
-    /// The logs of all writers in a folder.
+    /// Returns the logs of all writers in a folder.
     pub(in crate::e3) fn all(target: &Target, folder: &str) -> Vec<Self> {
         if !target.has(folder) {
             return Vec::new();
@@ -54,13 +54,13 @@ impl LineLog {
         target.write(&self.path(), self.text());
     }
 
-    /// Writes it; that it is not sound concerns no document.
+    /// Writes the log; the finding about it names no document.
     pub(in crate::e3) fn written(&self, target: &Target) -> Option<Place> {
         self.write(target);
         Some(Place::vault())
     }
 
-    /// The hash of a line follows from what it says.
+    /// Computes the hash of a line from its fields.
     pub(in crate::e3) fn rehash(&mut self, at: usize) {
         if let Some(line) = self.lines[at].as_object_mut() {
             line.remove("hash");
@@ -69,7 +69,7 @@ impl LineLog {
         }
     }
 
-    /// Writer, numbers, links and hashes follow from what the lines say.
+    /// Computes writer, numbers, links and hashes of all lines.
     pub(in crate::e3) fn renew(&mut self) {
         let staged = self.folder.strip_prefix(STAGED);
         let kind = staged.map_or("audit:v1".to_owned(), |source| format!("staging:v1:{source}"));
@@ -86,7 +86,7 @@ impl LineLog {
         }
     }
 
-    /// The checkpoint whose event a line records.
+    /// Returns the checkpoint whose event a line records.
     pub(in crate::e3) fn sealed(&self, at: usize) -> Option<u64> {
         self.lines[at]["sealed"]["checkpoint"].as_u64()
     }

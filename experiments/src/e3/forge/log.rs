@@ -1,4 +1,4 @@
-//! A checkpoint log as checkpoints with whole maps, whichever form it has.
+//! A checkpoint log as checkpoints with whole maps, in either form.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use super::{Target, hash, is_document};
 /// One checkpoint.
 #[derive(Clone, Debug)]
 pub(in crate::e3) struct Checkpoint {
-    /// The line or lines that are written.
+    /// The line or lines of the checkpoint.
     pub(in crate::e3) raw: String,
     pub(in crate::e3) number: u64,
     pub(in crate::e3) at: String,
@@ -30,13 +30,13 @@ pub(in crate::e3) struct Log {
 }
 
 impl Checkpoint {
-    /// Puts a version into both maps.
+    /// Sets a version in both maps.
     pub(in crate::e3) fn seal(&mut self, id: &str, version: u64, chain: &str) {
         self.versions.insert(id.to_owned(), version);
         self.hashes.insert(id.to_owned(), chain.to_owned());
     }
 
-    /// Takes an id out of both maps.
+    /// Removes an id from both maps.
     pub(in crate::e3) fn drop(&mut self, id: &str) {
         self.versions.remove(id);
         self.hashes.remove(id);
@@ -104,7 +104,7 @@ impl Log {
         Self { is_delta: false, head, checkpoints: checkpoints.collect() }
     }
 
-    /// The whole text.
+    /// Returns the whole text.
     pub(in crate::e3) fn text(&self) -> String {
         let raws: String = self.checkpoints.iter().map(|c| c.raw.as_str()).collect();
         self.head.clone() + &raws
@@ -134,7 +134,7 @@ impl Log {
         let removed: Vec<&String> =
             gone.filter(|id| !checkpoint.versions.contains_key(*id)).collect();
         let Checkpoint { number, at, trigger, hash, .. } = checkpoint;
-        // A number above 2^53 has no JCS form; it is put in as text.
+        // JCS has no form for a number above 2^53, so it is inserted as text.
         let line = json!({
             "at": at, "checkpoint": number, "checkpoint_hash": hash, "removed": removed,
             "set": set, "triggered_by": trigger,
@@ -175,8 +175,8 @@ impl Log {
         }
     }
 
-    /// Drops checkpoints that change nothing any more, lets each be triggered by what it changes
-    /// (CKPT-4), and renews all hashes: what a forger does who knows the rules.
+    /// Drops checkpoints without changes, recomputes each trigger (CKPT-4), and renews all hashes,
+    /// as a forger does who knows the rules.
     pub(in crate::e3) fn settle(&mut self) {
         let mut before = (BTreeMap::new(), BTreeMap::new());
         self.checkpoints.retain(|c| {
@@ -192,7 +192,7 @@ impl Log {
         self.renew();
     }
 
-    /// What a checkpoint changed: the ids that it set, and those that it removed.
+    /// Returns the changes of a checkpoint: the ids that it set, and those that it removed.
     pub(in crate::e3) fn changed(&self, at: usize) -> Vec<String> {
         let mut changed = self.set(at);
         changed.extend(self.removed(at));
@@ -200,7 +200,7 @@ impl Log {
         changed
     }
 
-    /// The ids that a checkpoint set to another version or hash.
+    /// Returns the ids that a checkpoint set to another version or hash.
     pub(in crate::e3) fn set(&self, at: usize) -> Vec<String> {
         let now = &self.checkpoints[at];
         let before = at.checked_sub(1).map(|at| &self.checkpoints[at]);
@@ -209,7 +209,7 @@ impl Log {
         now.versions.keys().filter(|id| was(id) != is(id)).cloned().collect()
     }
 
-    /// The ids that left the maps at a checkpoint.
+    /// Returns the ids that left the maps at a checkpoint.
     pub(in crate::e3) fn removed(&self, at: usize) -> Vec<String> {
         let Some(before) = at.checked_sub(1) else { return Vec::new() };
         let now = &self.checkpoints[at].versions;
@@ -217,26 +217,26 @@ impl Log {
         before.filter(|id| !now.contains_key(*id)).cloned().collect()
     }
 
-    /// The first checkpoint that holds a version.
+    /// Returns the first checkpoint that contains a version.
     pub(in crate::e3) fn first(&self, id: &str, version: u64) -> Option<u64> {
         let holds = |c: &&Checkpoint| c.versions.get(id) == Some(&version);
         self.checkpoints.iter().find(holds).map(|c| c.number)
     }
 
-    /// The same log in the form of the reference implementation.
+    /// Returns the log in the form of the reference implementation.
     pub(in crate::e3) fn full_text(&self) -> String {
         let items = (0..self.checkpoints.len()).map(|at| self.item(at));
         let head = "# Auto-generated. Do not edit manually.\ncheckpoints:\n";
         head.to_owned() + &items.collect::<String>()
     }
 
-    /// The same log in our form.
+    /// Returns the log in the form of ctx.
     pub(in crate::e3) fn delta_text(&self) -> String {
         (0..self.checkpoints.len()).map(|at| self.line(at)).collect()
     }
 }
 
-/// The greatest document of an event, else the greatest governance file.
+/// Returns the greatest document of an event, or else the greatest governance file.
 pub(in crate::e3) fn trigger(changed: &[String]) -> String {
     let greatest = changed.iter().filter(|id| is_document(id)).max();
     greatest.or_else(|| changed.iter().max()).cloned().unwrap_or_default()

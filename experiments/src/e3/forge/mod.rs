@@ -1,8 +1,8 @@
 //! The forger's tools: a vault as values that can be edited and written back, with or without
-//! hashes that follow.
+//! valid hashes.
 //!
-//! The rules of hashing and spelling are written here a second time, from `spec/history.md`,
-//! `spec/checkpoint.md` and `spec/yaml.md`: what the library gets wrong in both directions would
+//! The rules of hashing and spelling are implemented a second time here, from `spec/history.md`,
+//! `spec/checkpoint.md` and `spec/yaml.md`: an error in both directions of the library would
 //! otherwise agree with itself.
 
 pub(super) mod bundle;
@@ -25,9 +25,9 @@ use log::Log;
 
 use super::draw::Draw;
 
-/// The log of our vaults.
+/// Path of the log of ctx.
 pub(super) const DELTA_LOG: &str = ".versions/checkpoints.jsonl";
-/// The log of the reference implementation.
+/// Path of the log of the reference implementation.
 pub(super) const FULL_LOG: &str = ".versions/context_history.yaml";
 
 /// A vault under attack.
@@ -40,14 +40,14 @@ pub(super) struct Target {
     pub(super) draw: Draw,
 }
 
-/// What the forger does to his own copy of a vault does not fail; if it does, the run is void.
+/// Changes to the forger's own copy of a vault must not fail; if one does, the run is void.
 #[allow(clippy::panic, reason = "an attack that was not made must not be counted")]
 fn done<T>(path: &Path, result: io::Result<T>) -> T {
     result.unwrap_or_else(|why| panic!("{}: {why}", path.display()))
 }
 
 impl Target {
-    /// A vault that is only read, or put together.
+    /// Returns a vault that is only read, or assembled.
     pub(super) fn at(root: &Path) -> Self {
         let outside = root.with_extension("outside");
         let (root, other) = (root.to_owned(), root.to_owned());
@@ -79,7 +79,7 @@ impl Target {
         done(&path, fs::write(&path, bytes));
     }
 
-    /// Writes a file as another text of it.
+    /// Replaces the text of a file.
     pub(super) fn edit(&self, path: &str, change: impl FnOnce(&str) -> String) {
         self.write(path, change(&self.read(path)));
     }
@@ -103,7 +103,7 @@ impl Target {
         }
     }
 
-    /// The names in a folder.
+    /// Returns the names in a folder.
     pub(super) fn names(&self, path: &str) -> Vec<String> {
         let path = self.path(path);
         let entries = done(&path, fs::read_dir(&path));
@@ -127,7 +127,7 @@ impl Target {
         done(&path, symlink(to, &path));
     }
 
-    /// The ids that have a history, in byte order.
+    /// Returns the ids that have a history, in byte order.
     pub(super) fn ids(&self) -> Vec<String> {
         let (mut ids, mut folders) = (Vec::new(), vec![String::new()]);
         while let Some(folder) = folders.pop() {
@@ -151,19 +151,19 @@ impl Target {
         ids
     }
 
-    /// All histories.
+    /// Returns all histories.
     pub(super) fn histories(&self) -> Vec<History> {
         self.ids().iter().map(|id| History::read(self, id)).collect()
     }
 
-    /// The histories of documents.
+    /// Returns the histories of documents.
     pub(super) fn documents(&self) -> Vec<History> {
         let mut all = self.histories();
         all.retain(|history| is_document(&history.id));
         all
     }
 
-    /// The histories of governance files.
+    /// Returns the histories of governance files.
     pub(super) fn policies(&self) -> Vec<History> {
         let mut all = self.histories();
         all.retain(|history| !is_document(&history.id));
@@ -182,33 +182,34 @@ impl Target {
         self.has(DELTA_LOG)
     }
 
-    /// The documents that the head holds, with their versions, which have a history of them.
+    /// Returns the documents in the maps of the head, with their versions, if they have a history
+    /// of them.
     pub(super) fn published(&self) -> Vec<(History, u64)> {
         let head = self.log().checkpoints.pop().map(|last| last.versions).unwrap_or_default();
         let documents = self.documents().into_iter();
         documents.filter_map(|h| head.get(&h.id).map(|version| (h, *version))).collect()
     }
 
-    /// A document that the head holds.
+    /// Returns a document in the maps of the head.
     pub(super) fn live(&mut self) -> Option<String> {
         let published = self.published();
         self.draw.pick(published).map(|(history, _)| history.id)
     }
 }
 
-/// Whether an id is one of a document, and not of a governance file.
+/// Returns true if an id is one of a document, and not of a governance file.
 pub(super) fn is_document(id: &str) -> bool {
     !(["CONTEXT.md", "stewards.yaml"].contains(&id)
         || id.starts_with(".context/")
         || id.starts_with("packs/"))
 }
 
-/// The file of a document or governance file.
+/// Returns the path of the file of a document or governance file.
 pub(super) fn live_path(id: &str) -> String {
     if is_document(id) { format!("{id}.md") } else { id.to_owned() }
 }
 
-/// The folder of a history.
+/// Returns the folder of a history.
 pub(super) fn history_dir(id: &str) -> String {
     match id.rsplit_once('/') {
         Some((folder, name)) => format!("{folder}/.versions/{name}"),

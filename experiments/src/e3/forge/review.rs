@@ -1,5 +1,5 @@
 //! Steps of reviews as texts (REV-4), and versions that are published or retired with their
-//! checkpoints: what a forger writes who knows the rules.
+//! checkpoints, as a forger writes them who knows the rules.
 
 use super::Target;
 use super::history::{Entry, History};
@@ -18,7 +18,7 @@ const FIELDS: [&str; 9] = [
     "review_reason",
 ];
 
-/// What a version is to the checkpoints.
+/// The relation of a version to the checkpoints.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::e3) enum Becomes {
     Step,
@@ -26,10 +26,10 @@ pub(in crate::e3) enum Becomes {
     Retired,
 }
 
-/// Who, and when.
+/// The principal and the time.
 pub(in crate::e3) type By<'b> = (&'b str, &'b str);
 
-/// A text with fields set in place or appended, and other fields of a review removed.
+/// Returns a text with fields set in place or appended, and without other fields of a review.
 fn with_fields(text: &str, fields: &[(&str, String)], keeps: bool) -> String {
     let Some((head, rest)) = text.strip_prefix("---\n").and_then(|text| text.split_once("---\n"))
     else {
@@ -50,7 +50,7 @@ fn with_fields(text: &str, fields: &[(&str, String)], keeps: bool) -> String {
     out + "---\n" + rest
 }
 
-/// The text of a step: what the version before has, with other fields.
+/// Returns the text of a step: that of the version before, with other fields.
 pub(in crate::e3) fn step(
     text: &str,
     version: u64,
@@ -65,7 +65,7 @@ pub(in crate::e3) fn step(
     with_fields(text, &all, is_partial)
 }
 
-/// The fields of an approval by these.
+/// Returns the fields of an approval by these principals.
 pub(in crate::e3) fn approval(word: &str, by: &[&str], at: &str) -> Vec<(&'static str, String)> {
     let mut fields = vec![("approved_by", names(by)), ("approved_at", scalar(at))];
     if !word.is_empty() {
@@ -83,20 +83,20 @@ fn names(by: &[&str]) -> String {
     }
 }
 
-/// The fields of a submission of a text.
+/// Returns the fields of a submission of a text.
 pub(in crate::e3) fn submission(base: u64) -> Vec<(&'static str, String)> {
     vec![("review", "submitted".to_owned()), ("review_base", base.to_string())]
 }
 
 impl Target {
-    /// The text and number of the last version of an artifact.
+    /// Returns the text and number of the last version of an artifact.
     pub(in crate::e3) fn last(&self, id: &str) -> (String, u64) {
         let history = History::read(self, id);
         let version = history.entries.last().map_or(0, |entry| entry.version);
         (history.texts(self).pop().unwrap_or_default(), version)
     }
 
-    /// Adds a version, hashes right; its number.
+    /// Adds a version with valid hashes; returns its number.
     pub(in crate::e3) fn add(
         &self,
         id: &str,
@@ -119,7 +119,7 @@ impl Target {
         Some(version)
     }
 
-    /// Adds an act on a governance file, with what may follow its two lines.
+    /// Adds an act on a governance file, with optional lines after its first two.
     pub(in crate::e3) fn act(
         &self,
         id: &str,
@@ -147,7 +147,7 @@ impl Target {
         self.add(id, by, Becomes::Published, &text)
     }
 
-    /// Adds a checkpoint that seals the last versions of these, and removes others.
+    /// Adds a checkpoint that seals the last versions of `set`, and drops `removed`.
     pub(in crate::e3) fn seal(&self, at: &str, set: &[&str], removed: &[&str]) -> Option<u64> {
         let mut log = self.log();
         let mut checkpoint = log.checkpoints.last()?.clone();
@@ -170,8 +170,7 @@ impl Target {
         Some(number)
     }
 
-    /// Writes other texts for the last version of an artifact, and seals it so in the last
-    /// checkpoint.
+    /// Replaces the text of the last version of an artifact, and seals it in the last checkpoint.
     pub(in crate::e3) fn rewrite_last(&self, id: &str, change: impl Fn(&str) -> String) {
         let mut history = History::read(self, id);
         let mut texts = history.texts(self);
@@ -191,7 +190,7 @@ impl Target {
         log.write(self);
     }
 
-    /// Takes versions off the end of a history.
+    /// Removes versions from the end of a history.
     pub(in crate::e3) fn truncate(&self, id: &str, count: usize) -> Option<()> {
         let mut history = History::read(self, id);
         let left = history.entries.len().checked_sub(count)?;

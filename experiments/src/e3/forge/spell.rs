@@ -1,6 +1,6 @@
 //! The one spelling of a value (YAML-11 to YAML-16).
 
-/// A short text.
+/// Returns the spelling of a short text.
 pub(in crate::e3) fn scalar(text: &str) -> String {
     let words = ["y", "n", "yes", "no", "on", "off", "true", "false", "null"];
     let is_plain = text.starts_with(|c: char| c.is_ascii_alphabetic())
@@ -17,7 +17,8 @@ pub(in crate::e3) fn scalar(text: &str) -> String {
     }
 }
 
-/// A diff, behind its key, with its line end; the lines of a block begin with six blanks.
+/// Returns the spelling of a diff, after its key, with its line end; the lines of a block begin
+/// with six blanks.
 pub(in crate::e3) fn long(text: &str) -> String {
     let is_exact = text.ends_with('\n')
         && !text.ends_with("\n\n")

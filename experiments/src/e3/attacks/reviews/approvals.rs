@@ -1,4 +1,4 @@
-//! Approvals by the wrong ones, too few, or of something else.
+//! Approvals by the wrong principals, by too few, or of another text.
 
 use super::{
     ANA, ASSIGNED, BO, CHLOE, CONFIG, EVE, Governed, KIM, LAST, LATER, LATER_STILL, MAX, MOVED,
@@ -22,7 +22,7 @@ pub(in crate::e3::attacks) const APPROVALS: &[(&str, Attack)] = &[
         sealed(t, PLAIN)
     }),
     ("review-approver-added", |t| {
-        // In a set an entry may name only those who approved before it.
+        // In a set, an entry may name only those who approved before it.
         Governed::begin(t)?.submit_as(ANA, TWO, &["--change", "one"], &more)?;
         t.approve(TWO, (BO, LATER), &[KIM, BO])?;
         sealed(t, TWO)
@@ -62,8 +62,8 @@ pub(in crate::e3::attacks) const APPROVALS: &[(&str, Attack)] = &[
         sealed(t, PLAIN)
     }),
     ("review-published-in-a-copy", |t| {
-        // As a copy of the vault publishes it that is not governed. A log that is derived from the
-        // histories without asking for approvals has the same checkpoint.
+        // An ungoverned copy of the vault publishes it in this way. A log that is derived from the
+        // histories without approvals has the same checkpoint.
         Governed::begin(t)?;
         let (text, version) = t.last(PLAIN);
         let text = step(&more(&text), version + 1, LATER, "published", &[]);
@@ -117,7 +117,7 @@ pub(in crate::e3::attacks) const APPROVALS: &[(&str, Attack)] = &[
         let mut vault = Governed::begin(t)?;
         vault.submit(ANA, PLAIN)?;
         vault.run(BO, &["approve", PLAIN])?;
-        // The submission is of the version before the published one.
+        // The submission is based on the version before the published one.
         submitted(t, (ANA, LATER), PLAIN, 1, &more)?;
         t.approve(PLAIN, (BO, LATER_STILL), &[BO])?;
         t.seal(LATER_STILL, &[PLAIN], &[])?;
@@ -347,7 +347,7 @@ pub(in crate::e3::attacks) const APPROVALS: &[(&str, Attack)] = &[
     }),
 ];
 
-/// A document is published with another text past the review.
+/// Publishes a document with another text past the review.
 fn published_past(
     target: &Target,
     id: &str,
@@ -375,14 +375,14 @@ fn untagged(text: &str) -> String {
     text.replacen("\ntags: ['#security']", "", 1)
 }
 
-/// What awaits a decision is approved in part by Bo.
+/// Bo approves the pending submission in part.
 fn partly(target: &Target, id: &str) -> Option<u64> {
     let (text, version) = target.last(id);
     let part = step(&text, version + 1, LATER, "draft", &approval("", &[BO], LATER));
     target.add(id, (BO, LATER), Becomes::Step, &part)
 }
 
-/// A new document that Eve submits at this time is approved by Bo.
+/// Eve submits a new document at this time, and Bo approves it.
 fn submitted_anew(target: &Target, at: &str) -> Option<Place> {
     const NEW: &str = "nodes/gov/new";
     let text = "---\ntitle: New\ntype: document\n---\n\n# New\n\nFirst line.\n";
@@ -400,7 +400,7 @@ fn submitted_anew(target: &Target, at: &str) -> Option<Place> {
     Some(Place::of(NEW).version(1))
 }
 
-/// A text with a line more.
+/// Returns a text with one more line.
 pub(super) fn more(text: &str) -> String {
     text.to_owned() + "\nA line more.\n"
 }
@@ -417,20 +417,20 @@ fn approved_by(by: &[&str]) -> Vec<(&'static str, String)> {
     approval("approved", by, LATER)
 }
 
-/// The last version of a document is sealed by a checkpoint of the forger.
+/// Seals the last version of a document by a checkpoint of the forger.
 pub(super) fn sealed(target: &Target, id: &str) -> Option<Place> {
     target.seal(LATER, &[id], &[])?;
     Some(last(target, id))
 }
 
-/// What one principal submitted is approved and published by another name.
+/// Approves and publishes the submission of one principal by another name.
 fn approved(target: &Target, submitter: &str, approver: &str) -> Option<Place> {
     Governed::begin(target)?.submit(submitter, PLAIN)?;
     target.approve(PLAIN, (approver, LATER), &[approver])?;
     sealed(target, PLAIN)
 }
 
-/// A submission that is no more is approved.
+/// Approves a submission that has ended.
 fn approved_after(target: &Target, submitted: &str) -> Option<Place> {
     let version = target.last(PLAIN).1 + 1;
     let text = step(submitted, version, LATER, "published", &approved_by(&[BO]));
@@ -438,7 +438,7 @@ fn approved_after(target: &Target, submitted: &str) -> Option<Place> {
     sealed(target, PLAIN)
 }
 
-/// A submission of the published text with a change; its version.
+/// Submits a change of the published text; returns the version.
 pub(super) fn submitted(
     target: &Target,
     by: (&str, &str),

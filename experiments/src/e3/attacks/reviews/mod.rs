@@ -1,7 +1,7 @@
 //! Attacks on the reviews of a governed vault.
 //!
-//! Honest commands make the vault governed and begin the reviews, at times of their own; the
-//! forger writes the rest by hand, hashes right.
+//! Honest commands govern the vault and begin the reviews, at times of their own; the forger writes
+//! the rest by hand, with valid hashes.
 
 mod approvals;
 mod moves;
@@ -37,7 +37,7 @@ const CHLOE: &str = "Chlo\u{e9} Duval";
 /// Reviewers of the tag, and of the folders `alpha` and `beta`.
 const SAM: &str = "sam@example.com";
 const MAX: &str = "max@example.com";
-/// Nobody.
+/// A principal without a role.
 const EVE: &str = "eve@example.com";
 
 const ASSIGNED: &str = "version: 1
@@ -62,12 +62,12 @@ review:
     nodes/two/: {required: 2}
 ";
 
-/// An instant after all that a vault records, for the forger.
+/// A time after everything that a vault records, for the forger.
 const LATER: &str = "2026-12-31T16:00:00.000Z";
 const LATER_STILL: &str = "2026-12-31T16:00:01.000Z";
 const LAST: &str = "2026-12-31T16:00:02.000Z";
 
-/// A vault under attack that honest commands made governed.
+/// A vault under attack that honest commands governed.
 struct Governed<'t> {
     target: &'t Target,
     minute: usize,
@@ -78,7 +78,7 @@ impl<'t> Governed<'t> {
         Self::begin_after(target, &[])
     }
 
-    /// The same, after these commands in the vault that is not governed yet.
+    /// Governs the vault after these commands.
     fn begin_after(target: &'t Target, before: &[&[&str]]) -> Option<Self> {
         let mut this = Self::at(target)?;
         for id in [PLAIN, OTHER, TAGGED, ALPHA, TWO] {
@@ -95,7 +95,7 @@ impl<'t> Governed<'t> {
         Some(this)
     }
 
-    /// A vault that is not governed yet.
+    /// Returns a vault that is not governed yet.
     fn at(target: &'t Target) -> Option<Self> {
         fs::create_dir_all(target.outside.join("governed")).ok()?;
         Some(Self { target, minute: 0 })
@@ -127,7 +127,7 @@ impl<'t> Governed<'t> {
     }
 }
 
-/// Where a finding about the last version of an artifact points.
+/// Returns the place of a finding about the last version of an artifact.
 fn last(target: &Target, id: &str) -> Place {
     Place::of(id).version(target.last(id).1)
 }

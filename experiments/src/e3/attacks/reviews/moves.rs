@@ -1,4 +1,4 @@
-//! What an approved move publishes under the new id is altered.
+//! Attacks on the text that an approved move publishes under the new id.
 
 use super::steps::moved;
 use super::{ANA, CONFIG, EVE, Governed, MOVED, Place, Target};
@@ -68,12 +68,12 @@ pub(in crate::e3::attacks) const MOVES: &[(&str, Attack)] = &[
     }),
     ("review-move-untouched-type", |t| untouched(t, &[("type: document", "type: prompt")])),
     ("review-move-untouched-kept-plainly", |t| {
-        // The same live form, but the published text is edited as a managed one.
+        // The live form is the same, but the published text is edited as a managed one.
         untouched(t, &[("metadata:\n  original_frontmatter:", "metadata:\n  copied:")])
     }),
 ];
 
-/// The pin of the origin that the target names, with the quote behind it.
+/// Returns the pin of the origin that the target names, with the quote after it.
 fn pin(target: &Target) -> Option<String> {
     let text = target.last(MOVED).0;
     let origin = text.lines().find(|line| line.starts_with("derived_from:"))?;
@@ -82,7 +82,7 @@ fn pin(target: &Target) -> Option<String> {
     Some(origin[from..=to].to_owned())
 }
 
-/// A document is moved by honest commands, in a vault in which publishing edits no live file.
+/// Moves a document by honest commands, in a vault in which publishing edits no live file.
 fn untouched(target: &Target, changes: &[(&str, &str)]) -> Option<Place> {
     target.edit(CONFIG, |text| text.to_owned() + "frontmatter: untouched\n");
     Governed::at(target)?.run(ANA, &["publish", CONFIG, "--no-sync"])?;
@@ -90,7 +90,7 @@ fn untouched(target: &Target, changes: &[(&str, &str)]) -> Option<Place> {
     altered(target, changes)
 }
 
-/// The target of the move is published with these changes; its file follows where it has them.
+/// Publishes the target of the move with these changes; its file follows if it contains them.
 fn altered(target: &Target, changes: &[(&str, &str)]) -> Option<Place> {
     let change = |text: &str| {
         changes.iter().fold(text.to_owned(), |text, (old, new)| text.replacen(old, new, 1))

@@ -1,4 +1,5 @@
-//! The mode and the stewards are altered, so that nobody has to approve, or somebody else.
+//! Attacks on the mode and the stewards, so that no approval is needed, or that of
+//! another principal.
 
 use super::approvals::{more, sealed, submitted};
 use super::{
@@ -77,7 +78,7 @@ pub(in crate::e3::attacks) const RULES: &[(&str, Attack)] = &[
         Some(last(t, STEWARDS))
     }),
     ("review-stewards-dropped", |t| {
-        // Without them nobody could approve; with the ones that were sealed, eve cannot.
+        // Without stewards no principal could approve; with the sealed ones, eve cannot.
         let mut vault = Governed::begin(t)?;
         vault.submit(ANA, PLAIN)?;
         t.seal(LATER, &[], &[STEWARDS])?;
@@ -106,7 +107,7 @@ pub(in crate::e3::attacks) const RULES: &[(&str, Attack)] = &[
         sealed(t, STEWARDS)
     }),
     ("review-stewards-forged-and-used", |t| {
-        // The forged stewards name who approves next.
+        // The forged stewards name the next approver.
         let mut vault = Governed::begin(t)?;
         vault.submit(ANA, PLAIN)?;
         let text = ASSIGNED.replace("bo@example.com, role", "eve@example.com, role");
@@ -197,7 +198,7 @@ pub(in crate::e3::attacks) const RULES: &[(&str, Attack)] = &[
         sealed(t, PLAIN)
     }),
     ("review-before-the-mode", |t| {
-        // What was submitted before the vault was governed is published without an approval.
+        // A submission from before the vault was governed is published without an approval.
         Governed::begin(t)?;
         let version = t.last(PLAIN).1;
         submitted(t, (ANA, LATER), PLAIN, version, &more)?;
@@ -209,7 +210,7 @@ pub(in crate::e3::attacks) const RULES: &[(&str, Attack)] = &[
     }),
 ];
 
-/// A governance file is retired, as one of an ungoverned vault is.
+/// Retires a governance file, as in an ungoverned vault.
 fn gone(target: &Target, id: &str) -> Option<()> {
     target.remove(id);
     target.add(id, (BO, LATER), Becomes::Retired, "")?;
@@ -217,7 +218,7 @@ fn gone(target: &Target, id: &str) -> Option<()> {
     Some(())
 }
 
-/// A document is published as in a vault that is not governed.
+/// Publishes a document, as in an ungoverned vault.
 fn published(target: &Target, at: &str) -> Option<Place> {
     let (text, version) = target.last(PLAIN);
     let text = step(&more(&text), version + 1, at, "published", &[]);

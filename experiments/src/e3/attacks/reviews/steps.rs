@@ -1,4 +1,4 @@
-//! Steps, moves and emergencies are forged, and steps are taken out of histories.
+//! Forged steps, moves and emergencies, and steps that are removed from histories.
 
 use super::approvals::{more, sealed};
 use super::{
@@ -30,7 +30,7 @@ pub(in crate::e3::attacks) const STEPS: &[(&str, Attack)] = &[
         Some(last(t, ALPHA))
     }),
     ("review-move-of-another-event", |t| {
-        // A document of a time before the mode is moved once more, without a review.
+        // A document from before the governance is moved once more, without a review.
         let mut vault = Governed::begin_after(t, &[&["retire", OTHER]])?;
         vault.submit(ANA, PLAIN)?;
         let target = "nodes/gov/copied";
@@ -77,7 +77,7 @@ pub(in crate::e3::attacks) const STEPS: &[(&str, Attack)] = &[
         Some(last(t, PLAIN))
     }),
     ("review-retirement-published", |t| {
-        // What was approved to be retired is published.
+        // A document whose retirement was approved is published.
         let mut vault = Governed::begin(t)?;
         vault.run(ANA, &["retire", PLAIN])?;
         t.approve(PLAIN, (BO, LATER), &[BO])?;
@@ -176,7 +176,7 @@ fn moves_to(target: &str) -> Vec<(&'static str, String)> {
     vec![("review_action", "move".to_owned()), ("review_target", target.to_owned())]
 }
 
-/// A document is moved by honest commands.
+/// Moves a document by honest commands.
 pub(super) fn moved(target: &Target) -> Option<()> {
     let assigned = super::ASSIGNED.replace(
         "max@example.com, role: reviewer}",
@@ -190,7 +190,7 @@ pub(super) fn moved(target: &Target) -> Option<()> {
     vault.run(LEE, &["approve", ALPHA])
 }
 
-/// A document that Bo retired in an emergency is ratified in this name.
+/// Ratifies, in this name, a document that Bo retired in an emergency.
 fn ratified(target: &Target, by: &str) -> Option<Place> {
     let mut vault = Governed::begin(target)?;
     vault.run(BO, &["retire", PLAIN, "--emergency", "--reason", "wrong"])?;
@@ -200,7 +200,7 @@ fn ratified(target: &Target, by: &str) -> Option<Place> {
     Some(last(target, PLAIN))
 }
 
-/// The change log that has a line of an action, and the place of the last one.
+/// Returns the change log with a line of an action, and the position of the last one.
 fn step_line(target: &Target, action: &str) -> Option<(LineLog, usize)> {
     let place = |log: LineLog| {
         let at = log.lines.iter().rposition(|line| line["action"] == action)?;
@@ -209,7 +209,7 @@ fn step_line(target: &Target, action: &str) -> Option<(LineLog, usize)> {
     LineLog::all(target, CHANGES).into_iter().find_map(place)
 }
 
-/// A line of a change log says that it is of another action, hashes right.
+/// Changes the action of a line of a change log, with valid hashes.
 fn reworded(target: &Target, from: &str, to: &str) -> Option<()> {
     let (mut log, at) = step_line(target, from)?;
     log.lines[at]["action"] = to.into();
