@@ -1,6 +1,6 @@
-//! The connections of a server: there are only so many, and the one that was silent for the longest
-//! time makes room for a new one. So clients that send nothing, or a head of a request byte by byte,
-//! keep no other client out (MCP-13).
+//! The connections of a server: up to a limit, above which the one that was silent for the longest
+//! time makes room for a new one. Clients that send nothing, or the head of a request byte by byte,
+//! therefore block no other client (MCP-13).
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 
-/// The connections, and how many there may be.
+/// The connections, and their maximum number.
 #[derive(Debug)]
 pub(crate) struct Connections {
     slots: Arc<Semaphore>,
@@ -23,7 +23,7 @@ struct Open {
 
 #[derive(Debug)]
 struct Known {
-    /// Since when it has no request at work; none while it has one.
+    /// Time since which no request runs; `None` while one runs.
     silent: Option<Instant>,
     leaves: Arc<Notify>,
 }
@@ -37,7 +37,7 @@ pub(crate) struct Connection {
     _slot: OwnedSemaphorePermit,
 }
 
-/// A request of a connection that is at work, until it is dropped.
+/// A running request of a connection, until it is dropped.
 #[derive(Debug)]
 pub(crate) struct Busy(Arc<Connection>);
 
@@ -46,12 +46,12 @@ impl Connections {
         Arc::new(Self { slots: Arc::new(Semaphore::new(most)), open: Mutex::default() })
     }
 
-    /// Waits until there may be one more.
+    /// Waits until another connection is allowed, and returns it.
     pub(crate) async fn one(self: &Arc<Self>) -> Arc<Connection> {
         if self.slots.available_permits() == 0 {
             self.end_silent();
         }
-        // The semaphore is never closed, so that this does not fail.
+        // The semaphore is never closed, so this cannot fail.
         let slots = Arc::clone(&self.slots);
         let slot = slots.acquire_owned().await.expect("the semaphore is never closed");
         let leaves = Arc::new(Notify::new());
@@ -64,7 +64,8 @@ impl Connections {
         Arc::new(Connection { connections, number, leaves, _slot: slot })
     }
 
-    /// Ends the one that was silent for the longest time; none, if each has a request at work.
+    /// Ends the connection that was silent for the longest time; none if each has a
+    /// running request.
     fn end_silent(&self) {
         let open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         let silent = open.known.values().filter_map(|known| Some((known.silent?, &known.leaves)));
@@ -75,12 +76,12 @@ impl Connections {
 }
 
 impl Connection {
-    /// Ends when the connection is to end.
+    /// Completes when the connection must end.
     pub(crate) async fn leaves(&self) {
         self.leaves.notified().await;
     }
 
-    /// A request of it is at work.
+    /// Marks a request of the connection as running.
     pub(crate) fn busy(self: &Arc<Self>) -> Busy {
         self.set(None);
         Busy(Arc::clone(self))
@@ -125,7 +126,7 @@ mod tests {
             let ended = tokio::spawn(async move { silent.leaves().await });
             let fourth = connections.one().await;
             ended.await.unwrap();
-            // The others are not told to end.
+            // The others do not end.
             let wait = Duration::from_millis(20);
             assert!(tokio::time::timeout(wait, busy.leaves()).await.is_err());
             assert!(tokio::time::timeout(wait, later.leaves()).await.is_err());

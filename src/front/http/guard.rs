@@ -1,6 +1,6 @@
-//! Whether a request may be meant for this server: its `Host` and its `Origin` (MCP-10). A page of
-//! any site can have a browser send requests to a server on the same machine, under a name that the
-//! site controls (DNS rebinding).
+//! Checks the `Host` and the `Origin` of a request (MCP-10). A page of any site can make a
+//! browser send requests to a server on the same machine, under a name that the site controls
+//! (DNS rebinding).
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -12,38 +12,38 @@ use crate::service::report::failure::{Code, Failure};
 /// The names of the machine itself.
 const LOCAL: [&str; 3] = ["localhost", "127.0.0.1", "[::1]"];
 
-/// What is said of hosts and origins.
+/// The allowed hosts and origins.
 #[derive(Debug)]
 pub(crate) struct Guard {
     hosts: Vec<Host>,
     origins: Vec<String>,
 }
 
-/// A host of a `Host` header; without a port any port is meant.
+/// A host of a `Host` header; without a port, any port matches.
 #[derive(Debug, PartialEq, Eq)]
 struct Host {
     name: String,
     port: Option<u16>,
 }
 
-/// Why a request is refused.
+/// The reason to refuse a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Unfit {
-    /// It has no host, or two, or none that can be read.
+    /// `Host` is missing, repeated or invalid.
     NoHost,
-    /// It names another host.
+    /// The request names another host.
     Host,
-    /// A page of another site made it.
+    /// A page of another site made the request.
     Origin,
-    /// A proxy handed it on.
+    /// A proxy forwarded the request.
     Proxied,
 }
 
 impl Guard {
-    /// What a server at an address lets pass, besides hosts and origins that its user names.
+    /// Returns the guard of a server at an address, with hosts and origins that its user allows.
     ///
     /// # Errors
-    /// A name is no host, or no origin.
+    /// A name is not a valid host or origin.
     pub(crate) fn new(
         address: SocketAddr,
         hosts: &[String],
@@ -57,14 +57,14 @@ impl Guard {
         allowed.extend(own.map(|name| Host { name, port: None }));
         for name in hosts {
             let host = Host::of(name).ok_or_else(|| {
-                let message = format!("`--allow-host` is `{name}`, which is no host");
+                let message = format!("`--allow-host` expects a host, but found `{name}`");
                 Failure::new(Code::Usage, message).hint("pass a name such as `vault.example.com`")
             })?;
             allowed.push(host);
         }
         for origin in origins {
             if !is_origin(origin) {
-                let message = format!("`--allow-origin` is `{origin}`, which is no origin");
+                let message = format!("`--allow-origin` expects an origin, but found `{origin}`");
                 return Err(Failure::new(Code::Usage, message)
                     .hint("pass a scheme and a host such as `https://app.example.com`"));
             }
@@ -73,10 +73,10 @@ impl Guard {
         Ok(Self { hosts: allowed, origins })
     }
 
-    /// Whether a request names this server as its host.
+    /// Checks that a request names this server as its host.
     pub(crate) fn check_host(&self, parts: &Parts) -> Result<(), Unfit> {
         let named = only(&parts.headers, &header::HOST).ok_or(Unfit::NoHost)?;
-        // In the absolute form of a request line the host stands there, too, and means more.
+        // The absolute form of a request line contains the host, too, and takes precedence.
         let absolute = parts.uri.authority().map(hyper::http::uri::Authority::as_str);
         for name in std::iter::once(named).chain(absolute) {
             let host = Host::of(name).ok_or(Unfit::NoHost)?;
@@ -90,10 +90,10 @@ impl Guard {
         Ok(())
     }
 
-    /// The origin of a request that a page made, if it may make one.
+    /// Returns the origin of a request that a page made; `None` if no page made it.
     ///
     /// # Errors
-    /// It may not.
+    /// The origin is not allowed.
     pub(crate) fn origin(&self, headers: &HeaderMap) -> Result<Option<String>, Unfit> {
         if !headers.contains_key(header::ORIGIN) {
             return Ok(None);
@@ -104,7 +104,7 @@ impl Guard {
     }
 }
 
-/// Refuses what a proxy handed on, to a server that takes every client for its own user.
+/// Refuses forwarded requests, for a server that treats every client as its own user.
 pub(crate) fn check_direct(headers: &HeaderMap) -> Result<(), Unfit> {
     let marks = ["forwarded", "via", "x-forwarded-for", "x-forwarded-host", "x-real-ip"];
     match marks.iter().any(|mark| headers.contains_key(*mark)) {
@@ -113,7 +113,7 @@ pub(crate) fn check_direct(headers: &HeaderMap) -> Result<(), Unfit> {
     }
 }
 
-/// The value of a header that stands once, in printable ASCII.
+/// Returns the value of a header that occurs once, in printable ASCII.
 pub(crate) fn only<'h>(headers: &'h HeaderMap, name: &HeaderName) -> Option<&'h str> {
     let mut values = headers.get_all(name).iter();
     let first = values.next()?;
@@ -137,14 +137,14 @@ impl Host {
         };
         let inner = name.trim_start_matches('[').trim_end_matches(']');
         let is_sound = |c: char| c.is_ascii_alphanumeric() || "-._:%".contains(c);
-        // `localhost.` is the same host, but nothing that clients send by themselves.
+        // `localhost.` is the same host, but no client sends it by itself.
         (!inner.is_empty() && inner.chars().all(is_sound))
             .then(|| Self { name: name.to_owned(), port })
     }
 }
 
-/// Whether a text is an origin as browsers write it: a scheme, a host, and a port that is not the
-/// usual one.
+/// Returns true if a text is an origin as browsers write it: a scheme, a host, and a port that is
+/// not the default one.
 fn is_origin(text: &str) -> bool {
     let Some((scheme, host)) = text.split_once("://") else { return false };
     !scheme.is_empty()

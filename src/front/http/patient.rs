@@ -1,4 +1,4 @@
-//! A stream whose other side must read: one that takes too little for too long is left.
+//! A stream that ends if the other side reads too little for too long.
 
 use std::io;
 use std::pin::Pin;
@@ -8,12 +8,12 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Sleep, sleep};
 
-/// How long the other side may take for the next bytes.
+/// Time limit for the other side to read the next bytes.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// So many bytes it has to take in that time, if there are as many.
+/// Number of bytes to read in that time, if that many are written.
 const ENOUGH: usize = 32 << 10;
 
-/// A stream, and since when its other side keeps it waiting.
+/// A stream, and the time since which its other side keeps it waiting.
 pub(crate) struct Patient<S> {
     stream: S,
     patience: Duration,
@@ -27,7 +27,7 @@ impl<S> Patient<S> {
 }
 
 impl<S: Unpin> Patient<S> {
-    /// What a write gave, and what that means for who waits.
+    /// Returns the result of a write, or an error if the other side was too slow.
     fn judged(
         &mut self,
         context: &mut Context<'_>,
@@ -92,7 +92,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Patient<S> {
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         let flushed = Pin::new(&mut self.stream).poll_flush(context);
         if flushed.is_ready() {
-            // Everything was taken.
+            // Everything was read.
             self.waiting = None;
         }
         flushed

@@ -1,38 +1,38 @@
-//! How much one token may ask for: requests in a minute, and at the same time (MCP-13).
+//! Limits of one token: requests in a minute, and at the same time (MCP-13).
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// The most requests of one token at the same time, streams among them.
+/// Maximum number of requests of one token at the same time, including streams.
 const MOST_OPEN: usize = 256;
 
-/// What each token asked for lately.
+/// The recent requests of each token.
 #[derive(Debug)]
 pub(crate) struct Owners {
-    /// Requests in a minute; none without tokens.
+    /// Maximum number of requests in a minute; `None` without tokens.
     rate: Option<u32>,
     known: Mutex<HashMap<String, Owner>>,
 }
 
 #[derive(Debug)]
 struct Owner {
-    /// How many requests it may make at once, as of `at`.
+    /// Number of requests that are allowed at once, as of `at`.
     left: f64,
     at: Instant,
     open: usize,
 }
 
-/// Why a request is refused.
+/// The reason to refuse a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Exceeded {
-    /// Too many in a minute: the next one is allowed after this time.
+    /// Too many requests in a minute: the next one is allowed after this time.
     Rate(Duration),
-    /// Too many at the same time.
+    /// Too many requests at the same time.
     Open,
 }
 
-/// One request at work, until it is dropped.
+/// One running request, until it is dropped.
 #[derive(Debug)]
 pub(crate) struct Open {
     owners: Arc<Owners>,
@@ -44,10 +44,10 @@ impl Owners {
         Arc::new(Self { rate, known: Mutex::default() })
     }
 
-    /// A request of a token, named by its id.
+    /// Begins a request of a token with this id.
     ///
     /// # Errors
-    /// There were too many.
+    /// The token made too many requests.
     pub(crate) fn enter(self: &Arc<Self>, name: &str, now: Instant) -> Result<Open, Exceeded> {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         let full = self.rate.map_or(f64::INFINITY, f64::from);

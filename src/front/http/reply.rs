@@ -1,4 +1,4 @@
-//! The body of an answer, with what is kept until it was sent.
+//! The body of an answer, with values that are kept until it was sent.
 
 use std::any::Any;
 use std::convert::Infallible;
@@ -8,7 +8,7 @@ use std::task::{Context, Poll};
 use http_body_util::combinators::BoxBody;
 use hyper::body::{Body, Bytes, Frame, SizeHint};
 
-/// When the body is to end, whatever is left of it.
+/// Completes when the body must end, even if it is incomplete.
 pub(crate) type Until = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 /// A body.
@@ -19,18 +19,18 @@ pub(crate) struct Reply {
 }
 
 impl Reply {
-    /// A body that ends with `until` at the latest. `kept` is dropped with it.
+    /// Makes a body that ends with `until` at the latest. `kept` is dropped with it.
     pub(crate) fn new(
         body: BoxBody<Bytes, Infallible>,
         until: Option<Until>,
         kept: impl Any + Send,
     ) -> Self {
-        // A whole answer is sent at once; a stream may be open for days.
+        // A complete answer is sent at once; a stream may be open for days.
         let until = until.filter(|_| body.size_hint().exact().is_none());
         Self { body, until, kept: vec![Box::new(kept)] }
     }
 
-    /// The same, with something else that is dropped with it.
+    /// Adds a value that is dropped with the body.
     pub(crate) fn keeping(mut self, kept: impl Any + Send) -> Self {
         self.kept.push(Box::new(kept));
         self

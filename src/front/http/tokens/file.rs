@@ -17,11 +17,11 @@ use crate::values::model::timestamp::Timestamp;
 
 /// One day, in milliseconds.
 const DAY: i64 = 86_400_000;
-/// A token that was just made, with its text, which nothing keeps.
+/// A new token with its text, which is stored nowhere.
 pub(crate) type Made = (Token, String);
 
-/// Makes a token that is valid for `days` days, and adds it to a file, which is made if it is not
-/// there.
+/// Makes a token that is valid for `days` days, and adds it to a file, which is made if it does
+/// not exist.
 ///
 /// # Errors
 /// The file cannot be read or written, others may read it, or it is in a vault.
@@ -45,31 +45,31 @@ pub(crate) fn add(
         read => read.map_err(|why| why.failure(path))?,
     };
     if tokens.len() >= MOST {
-        let why = format!("has {MOST} tokens already, which is the most");
-        return Err(invalid(path, why).hint("revoke those that are not used"));
+        let why = format!("has {MOST} tokens already, the maximum");
+        return Err(invalid(path, why).hint("revoke unused tokens"));
     }
     tokens.push(token.clone());
     write(path, &tokens)?;
     Ok((token, secret))
 }
 
-/// The tokens of a file, in the order in which they were added.
+/// Returns the tokens of a file, in the order in which they were added.
 ///
 /// # Errors
-/// It cannot be read, or others may read it.
+/// The file cannot be read, or others may read it.
 pub(crate) fn list(path: &Path) -> Result<Vec<Token>, Failure> {
     read(path).map_err(|why| why.failure(path))
 }
 
-/// Takes a token out of a file; gives what was known of it.
+/// Removes a token from a file, and returns it.
 ///
 /// # Errors
-/// The file has no token with this id, or cannot be read or written.
+/// The file does not contain this id, or cannot be read or written.
 pub(crate) fn revoke(path: &Path, id: &str) -> Result<Token, Failure> {
     let _locked = locked(path)?;
     let mut tokens = list(path)?;
     let Some(place) = tokens.iter().position(|token| token.id == id) else {
-        let message = format!("no token of `{}` has the id `{id}`", path.display());
+        let message = format!("`{}` contains no token with the id `{id}`", path.display());
         return Err(Failure::new(Code::UnknownToken, message)
             .hint("`ctx mcp token list --tokens FILE` lists the ids of tokens"));
     };
@@ -78,19 +78,19 @@ pub(crate) fn revoke(path: &Path, id: &str) -> Result<Token, Failure> {
     Ok(token)
 }
 
-/// Why a file of tokens is not read.
+/// The reason not to read a file of tokens.
 #[derive(Clone, Debug, thiserror::Error)]
 pub(super) enum Unread {
-    /// There is none.
-    #[error("is not there")]
+    /// The file does not exist.
+    #[error("does not exist")]
     NotThere,
-    /// Others than its user may read or change it.
+    /// Other users may read or change the file.
     #[error("{0}")]
     Open(String),
-    /// It is not what this program writes.
+    /// This program did not write the file.
     #[error("is invalid: {0}")]
     Invalid(String),
-    /// It cannot be read.
+    /// The file cannot be read.
     #[error("cannot be read: {0}")]
     Io(String),
 }
@@ -108,9 +108,9 @@ impl Unread {
     }
 }
 
-/// The tokens of a file.
+/// Reads the tokens of a file.
 pub(super) fn read(path: &Path) -> Result<Vec<Token>, Unread> {
-    // A pipe in its place keeps no reader waiting.
+    // A pipe in place of the file must not block the reader.
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let file = rustix::fs::open(path, flags, Mode::empty()).map_err(|why| match why {
         Errno::NOENT => Unread::NotThere,
@@ -135,22 +135,22 @@ pub(super) fn read(path: &Path) -> Result<Vec<Token>, Unread> {
     }
     let tokens: Vec<Token> =
         tokens.into_iter().map(Token::read).collect::<Result<_, _>>().map_err(Unread::Invalid)?;
-    // For whom it stands would depend on their order.
+    // With two equal hashes, the principal would depend on their order.
     let mut hashes: Vec<[u8; 32]> = tokens.iter().map(|token| token.hash).collect();
     hashes.sort_unstable();
     match hashes.windows(2).any(|pair| pair[0] == pair[1]) {
-        true => Err(Unread::Invalid("two tokens have one hash".to_owned())),
+        true => Err(Unread::Invalid("two tokens have the same hash".to_owned())),
         false => Ok(tokens),
     }
 }
 
-/// Whether only its user, and the members of its group, may read a file, and only its user may
+/// Checks that only its user and the members of its group may read a file, and only its user may
 /// write it.
 fn check(about: &Metadata) -> Result<(), String> {
     let user = rustix::process::geteuid().as_raw();
     let mode = about.permissions().mode() & 0o777;
     if !about.is_file() {
-        return Err("is no file".to_owned());
+        return Err("is not a regular file".to_owned());
     }
     if mode & 0o027 != 0 {
         return Err(format!("may be read or changed by others (mode {mode:o})"));
@@ -161,7 +161,7 @@ fn check(about: &Metadata) -> Result<(), String> {
     Ok(())
 }
 
-/// Replaces a file; a reader sees the one or the other.
+/// Replaces a file; a reader sees either the old or the new one.
 fn write(path: &Path, tokens: &[Token]) -> Result<(), Failure> {
     let stored = Stored {
         version: 1,
@@ -172,16 +172,16 @@ fn write(path: &Path, tokens: &[Token]) -> Result<(), Failure> {
     let failed = |why: std::io::Error| {
         Failure::new(Code::Io, format!("cannot write `{}`: {why}", path.display()))
     };
-    // A link stays one.
+    // A link stays a link.
     let place = path.canonicalize().unwrap_or_else(|_| path.to_owned());
     let old = place.metadata().ok();
-    // A new one is for its user only.
+    // A new file is readable for its user only.
     let mask = if old.is_some() { 0o740 } else { 0o600 };
     let whole = outside::whole(&place, text.as_bytes(), (old.as_ref(), mask));
     whole.and_then(outside::Whole::put).map_err(failed)
 }
 
-/// Keeps others from changing files in the folder of a file, until it is dropped.
+/// Locks the folder of a file against other writers, until the result is dropped.
 fn locked(path: &Path) -> Result<File, Failure> {
     let place = path.canonicalize().unwrap_or_else(|_| path.to_owned());
     let folder = outside::folder_above(&place);
@@ -219,7 +219,7 @@ mod tests {
         write(&path, &[ana, bo]).unwrap();
         let refused = list(&path).unwrap_err();
         assert_eq!(refused.code, Code::TokensInvalid);
-        assert!(refused.message.ends_with("two tokens have one hash"), "{}", refused.message);
+        assert!(refused.message.ends_with("two tokens have the same hash"), "{}", refused.message);
     }
 
     #[test]
@@ -248,7 +248,7 @@ mod tests {
             assert_eq!(failure.code, Code::TokensInvalid);
             assert!(failure.message.contains(why), "{}", failure.message);
         };
-        refused("is not there");
+        refused("does not exist");
         add(&path, random, principal("ana"), (Timestamp::from_millis(NOW), 1)).unwrap();
         for mode in [0o644, 0o604, 0o602, 0o620] {
             fs::set_permissions(&path, Permissions::from_mode(mode)).unwrap();
@@ -271,7 +271,7 @@ mod tests {
         fs::remove_file(&path).unwrap();
         fs::create_dir(&path).unwrap();
         fs::set_permissions(&path, Permissions::from_mode(0o700)).unwrap();
-        refused("is no file");
+        refused("is not a regular file");
     }
 
     #[test]

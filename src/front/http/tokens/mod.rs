@@ -1,7 +1,7 @@
-//! The file of bearer tokens: which principal a token stands for, and until when (MCP-11).
+//! The file of bearer tokens: the principal of each token, and its expiry (MCP-11).
 //!
-//! A token is 256 random bits; the file has its SHA-256 only. `file` reads and replaces the file,
-//! `watch` is what a server knows of it, read again when it changes.
+//! A token is 256 random bits; the file contains only its SHA-256. `file` reads and replaces the
+//! file, `watch` is the state of a server, which reads the file again when it changes.
 
 mod file;
 mod watch;
@@ -18,37 +18,37 @@ use crate::service::report::failure::{Code, Failure};
 use crate::values::model::principal::Principal;
 use crate::values::model::timestamp::Timestamp;
 
-/// What a token begins with, so that scanners for secrets find it.
+/// First characters of every token, so that scanners for secrets find it.
 const PREFIX: &str = "ctx_";
-/// How many hexadecimal digits of its hash name a token.
+/// Number of hexadecimal digits of the hash in the id of a token.
 const ID_DIGITS: usize = 12;
-/// The most tokens of a file.
+/// Maximum number of tokens in a file.
 const MOST: usize = 10_000;
-/// The most bytes of a file.
+/// Maximum size of a file, in bytes.
 const MOST_BYTES: u64 = 8 << 20;
-/// The longest validity, in days.
+/// Maximum validity, in days.
 const MOST_DAYS: i64 = 3_650;
 
 /// The SHA-256 of a token.
 type Hash = [u8; 32];
 
-/// What is known of a token.
+/// The record of a token.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Token {
-    /// What names it: the first digits of its hash.
+    /// The id: the first digits of the hash.
     pub(crate) id: String,
-    /// For whom it stands.
+    /// The principal that the token identifies.
     pub(crate) principal: Principal,
-    /// What it is for, in the words of who made it.
+    /// The purpose, as described by its maker.
     pub(crate) label: Option<String>,
-    /// When it was made.
+    /// Time at which the token was made.
     pub(crate) created_at: Timestamp,
-    /// From when on it stands for no one.
+    /// Time from which the token is no longer valid.
     pub(crate) expires_at: Timestamp,
     hash: Hash,
 }
 
-/// The file as it is written.
+/// The file in its stored form.
 #[derive(Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 struct Stored {
@@ -68,7 +68,7 @@ struct StoredToken {
 }
 
 impl Token {
-    /// A token of 32 random bytes.
+    /// Returns the record of a token of 32 random bytes.
     fn of(secret: &str, principal: Principal, [created_at, expires_at]: [Timestamp; 2]) -> Self {
         let hash = hash_of(secret);
         let id = id_of(&hash);
@@ -90,7 +90,7 @@ impl Token {
         let hash = unhex(&sha256).ok_or("`sha256` is not 64 hexadecimal digits")?;
         let time = |name: &str, text: &str| {
             let time = text.parse::<Timestamp>();
-            time.map_err(|why| format!("`{name}` of token {} is no time: {why}", id_of(&hash)))
+            time.map_err(|why| format!("`{name}` of token {} is not a time: {why}", id_of(&hash)))
         };
         let [created_at, expires_at] =
             [time("created_at", &created_at)?, time("expires_at", &expires_at)?];
@@ -100,26 +100,26 @@ impl Token {
         Ok(Self { id: id_of(&hash), principal, label, created_at, expires_at, hash })
     }
 
-    /// Whether it stands for no one any more.
+    /// Returns true if the token is no longer valid.
     pub(crate) fn is_expired(&self, now: Timestamp) -> bool {
         self.expires_at <= now
     }
 }
 
-/// How long a token is valid: `90d`.
+/// Parses the validity of a token, such as `90d`.
 ///
 /// # Errors
-/// The text says no days, or too many.
+/// The text is not a number of days, or there are too many.
 pub(crate) fn days(text: &str) -> Result<i64, Failure> {
     let days = text.strip_suffix('d').and_then(|days| days.parse::<i64>().ok());
     days.filter(|days| (1..=MOST_DAYS).contains(days)).ok_or_else(|| {
-        let message = format!("`--expires` is `{text}`, which is no number of days");
+        let message = format!("`--expires` expects a number of days, but found `{text}`");
         let example = format!("pass days from `1d` to `{MOST_DAYS}d`");
         Failure::new(Code::Usage, message).hint(example)
     })
 }
 
-/// The folder of the vault that a file is in, if it is in one.
+/// Returns the folder of the vault that contains a file, if there is one.
 pub(crate) fn vault_around(path: &Path) -> Option<PathBuf> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     let folder = folder.unwrap_or(Path::new(".")).canonicalize().ok()?;

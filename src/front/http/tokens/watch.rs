@@ -1,5 +1,5 @@
-//! What a server knows of the file of tokens. It is read again when it changes, so that a token is
-//! revoked without a restart; while it cannot be read, no token stands for anyone.
+//! The tokens that a server accepts. The file is read again when it changes, so that a token is
+//! revoked without a restart; while it cannot be read, no token is valid.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -12,11 +12,11 @@ use crate::files::vault::files::Stamp;
 use crate::service::report::failure::Failure;
 use crate::values::model::timestamp::Timestamp;
 
-/// A file that changed within this time before it was read may have changed after it, too: the clock
-/// of a file system has steps.
+/// A file that changed within this time before it was read may have changed after it, too: the
+/// clock of a file system has steps.
 const STEP: Duration = Duration::from_secs(2);
 
-/// The tokens of a file, as it is now.
+/// The tokens of a file in its current state.
 #[derive(Debug)]
 pub(crate) struct Tokens {
     path: PathBuf,
@@ -25,26 +25,26 @@ pub(crate) struct Tokens {
 
 #[derive(Debug)]
 struct Known {
-    /// Which file was read; none if it may have changed since.
+    /// Identity of the file that was read; `None` if it may have changed since.
     stamp: Option<Stamp>,
-    /// The tokens by their hashes: a lookup of a hash says nothing of how a token begins.
+    /// The tokens by their hashes: the time of a lookup reveals nothing about the text of a token.
     tokens: Result<HashMap<Hash, Arc<Token>>, Unread>,
 }
 
-/// Why a token stands for no one.
+/// The reason to reject a token.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Denied {
-    /// It is not in the file, or expired.
+    /// The token is not in the file, or has expired.
     Unknown,
     /// The file cannot be read.
     Unreadable(String),
 }
 
 impl Tokens {
-    /// The tokens of a file.
+    /// Reads the tokens of a file.
     ///
     /// # Errors
-    /// It cannot be read, or others may read it.
+    /// The file cannot be read, or others may read it.
     pub(crate) fn of(path: &Path) -> Result<Self, Failure> {
         let known = Known::read(path);
         match &known.tokens {
@@ -53,10 +53,10 @@ impl Tokens {
         }
     }
 
-    /// The token with this text, if it stands for someone now.
+    /// Returns the token with this text, if it is valid now.
     ///
     /// # Errors
-    /// It does not.
+    /// The token is unknown or has expired, or the file cannot be read.
     pub(crate) fn find(&self, secret: &str, now: Timestamp) -> Result<Arc<Token>, Denied> {
         if !secret.starts_with(PREFIX) || secret.len() != PREFIX.len() + 64 {
             return Err(Denied::Unknown);
@@ -64,7 +64,7 @@ impl Tokens {
         self.with_hash(&hash_of(secret), now)
     }
 
-    /// Whether a token that was found still stands for someone.
+    /// Returns true if a token that was found is still valid.
     pub(crate) fn is_valid(&self, token: &Token, now: Timestamp) -> bool {
         self.with_hash(&token.hash, now).is_ok()
     }
@@ -86,7 +86,7 @@ impl Tokens {
 
 impl Known {
     fn read(path: &Path) -> Self {
-        // If it changes while it is read, it is read again.
+        // If the file changes while it is read, it is read again.
         let stamp = Stamp::of(path).filter(is_settled);
         let tokens = read(path)
             .map(|tokens| tokens.into_iter().map(|token| (token.hash, Arc::new(token))).collect());
@@ -94,7 +94,7 @@ impl Known {
     }
 }
 
-/// Whether a file has not changed just now.
+/// Returns true if a file has not changed just now.
 #[allow(clippy::disallowed_methods, reason = "it is compared with times of the file system")]
 fn is_settled(stamp: &Stamp) -> bool {
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
