@@ -51,7 +51,7 @@ fn a_profile_a_principal_and_names_are_those_that_are_asked_for() {
     "#);
     let notes = output.stderr.replace(env!("CARGO_BIN_EXE_ctx"), "CTX");
     assert_snapshot!(notes, @"
-    warning: `/opt/ctx` is no program on this machine; name it by its path, as with `--program CTX`
+    warning: `/opt/ctx` is not a program on this machine; name it by its path, as with `--program CTX`
     note: this belongs into ~/.codex/config.toml, or .codex/config.toml in a project that is trusted
     ");
     let refused = place.ctx("mcp config emacs").exits(2);
@@ -153,7 +153,7 @@ fn a_program_that_the_client_does_not_find_is_a_warning() {
     for line in ["mcp config zed", "mcp config zed --write --dry-run", "mcp config zed --json"] {
         let output = with_path(line, "/nowhere");
         let warning = format!(
-            "warning: `ctx` is in no folder of the PATH; name it by its path, as with `--program {own}`"
+            "warning: `ctx` is not in a folder of the PATH; name it by its path, as with `--program {own}`"
         );
         assert!(output.stderr.contains(&warning), "{}", output.whole());
         assert!(output.stdout.ends_with('\n'), "{}", output.stdout);
@@ -164,7 +164,7 @@ fn a_program_that_the_client_does_not_find_is_a_warning() {
     }
     let report = with_path("mcp config zed --json --program /opt/none", folder);
     let report = report.json("ctx.mcp.config");
-    assert!(report["notes"][0].as_str().unwrap().starts_with("`/opt/none` is no program"));
+    assert!(report["notes"][0].as_str().unwrap().starts_with("`/opt/none` is not a program"));
     let output = with_path("mcp config zed --program bin/ctx", folder);
     assert!(output.stderr.contains("`bin/ctx` is not an absolute path"), "{}", output.whole());
 }
@@ -231,7 +231,7 @@ fn an_entry_of_another_program_is_refused_and_one_of_ctx_is_changed() {
         let path = file(&place, path, &theirs);
         let line = format!("mcp config {client} --write");
         let refused = place.ctx(&line).exits(1);
-        let why = "`vault` is there already, and starts another program";
+        let why = "`vault` exists already, and starts another program";
         assert!(refused.stderr.contains(why) && refused.stderr.contains("`--name`"));
         assert_eq!(fs::read_to_string(&path).unwrap(), theirs);
         place.ctx(&format!("{line} --name ours")).ok();
@@ -297,7 +297,7 @@ fn a_file_that_is_not_understood_is_left_as_it_is() {
     let place = vault();
     for (client, path, text, why) in [
         ("cursor", ".cursor/mcp.json", "{\n  \"mcpServers\": {\n", "line 2"),
-        ("cursor", ".cursor/mcp.json", "{\"mcpServers\": []}", "`mcpServers` is no object"),
+        ("cursor", ".cursor/mcp.json", "{\"mcpServers\": []}", "`mcpServers` is not an object"),
         ("codex", ".codex/config.toml", "a =\n", "line 1"),
         ("codex", ".codex/config.toml", "mcp_servers = {}\n", "cannot"),
     ] {

@@ -150,7 +150,7 @@ fn mcp_doctor_reports_faults_of_an_entry() {
     has_problem(&place, "cursor --name b", "config", "no server `b`");
     // Other programs: one does not answer, one answers something else, and one hangs.
     for (words, check, why) in [
-        ("true", "protocol", "there is no answer"),
+        ("true", "protocol", "the server did not answer"),
         ("echo hello", "connect", "not that of a server"),
         ("echo $((1/0))", "connect", "failed"),
         ("sleep 60", "connect", "within 1 seconds"),

@@ -390,7 +390,7 @@ fn no_page_loses_what_was_readable_when_rights_change_between_pages() {
             assert_eq!(code(&result), "changed", "{tool}: {result}");
             insta::allow_duplicates! {
                 insta::assert_snapshot!(result["content"][0]["text"].as_str().unwrap(), @r"
-                error[changed]: what you may read of this list changed since the page before
+                error[changed]: the part of this list that you may read changed since the page before
                 hint: begin again from the first page, without `cursor`
                 ");
             }
@@ -455,7 +455,7 @@ fn review_pages_end_if_the_queue_changes() {
     let refused = called(&place, BO, "context_review", next);
     assert_eq!(code(&refused), "changed");
     insta::assert_snapshot!(refused["content"][0]["text"].as_str().unwrap(), @r"
-    error[changed]: what awaits a decision changed since the page before
+    error[changed]: the pending submissions changed since the page before
     hint: list it again from the first page, without `cursor`
     ");
 }

@@ -166,7 +166,7 @@ fn an_unknown_prompt_is_refused_as_such_whatever_its_arguments() {
         }
     }
     let known = error("desk", json!({"selector": "#policy"}));
-    assert_eq!(known["data"]["message"], "the prompt has no argument `selector`", "{known}");
+    assert_eq!(known["data"]["message"], "unknown argument `selector` of the prompt", "{known}");
     assert!(log(&place).is_empty(), "a refusal hands out nothing");
 }
 

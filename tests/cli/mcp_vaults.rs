@@ -78,7 +78,7 @@ fn one_vault_with_a_name_needs_none_in_a_call() {
 fn vaults_that_cannot_be_named_are_refused() {
     let place = two();
     for (line, why) in [
-        ("mcp --vault one=. --vault ../other", "has no name"),
+        ("mcp --vault one=. --vault ../other", "needs a name"),
         ("mcp --vault one=. --vault one=../other", "two vaults have the name `one`"),
         ("mcp --vault one=. --vault other=../none", "error[no-vault]"),
     ] {

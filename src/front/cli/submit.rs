@@ -40,7 +40,7 @@ pub(super) struct Submit {
     /// Withdraw another principal's submission of the documents, with its change
     #[arg(long)]
     supersede: bool,
-    /// Submit the published texts as they are, so that their approval counts from today
+    /// Submit the published texts as they are, so that their approval is dated today
     #[arg(long, conflicts_with_all = ["changed", "from"])]
     renew: bool,
     /// Note to store with each version (covered by no hash)

@@ -1,5 +1,5 @@
-//! A recorded call of a tool, made again (AUDIT-17). Its words are not trusted: they are read as the
-//! arguments of a request are, and only tools are called whose answer follows from a checkpoint.
+//! Repeats a recorded call of a tool (AUDIT-17). Its words are not trusted: they are parsed like
+//! the arguments of a request, and only tools are called whose answer follows from a checkpoint.
 
 use rmcp::model::JsonObject;
 
@@ -13,14 +13,14 @@ use crate::values::model::verb::Verb;
 const OF_CHECKPOINT: [Verb; 5] =
     [Verb::Read, Verb::Resolve, Verb::Blame, Verb::Context, Verb::Diff];
 
-/// Makes a request of a method again.
+/// Repeats a request of a method.
 type Again = fn(&mut Call<'_>, &JsonObject) -> Result<Vec<u8>, Failure>;
 
-/// The bytes that are recorded of the answer to a call (MCP-8), made by `call`; none where the words
-/// are no call of a tool.
+/// Returns the bytes that are recorded of the answer to a call (MCP-8), made by `call`; `None` if
+/// the words are not a call of a tool.
 ///
 /// # Errors
-/// The answer cannot be made again; why.
+/// The answer cannot be reproduced; the text is the reason.
 pub(crate) fn again(call: &mut Call<'_>, words: &[String]) -> Option<Result<Vec<u8>, String>> {
     let (name, arguments) = words.split_first()?;
     let method = match name.as_str() {
@@ -30,7 +30,7 @@ pub(crate) fn again(call: &mut Call<'_>, words: &[String]) -> Option<Result<Vec<
     };
     if let (Some(again), [one]) = (method, arguments) {
         let read = serde_json::from_str::<JsonObject>(one).ok();
-        let read = read.ok_or_else(|| "its words are no request of this version".to_owned());
+        let read = read.ok_or_else(|| "its words are not a request of this version".to_owned());
         let made = |params| again(call, &params).map_err(|why| fails(&why));
         return Some(read.and_then(made));
     }
@@ -40,7 +40,7 @@ pub(crate) fn again(call: &mut Call<'_>, words: &[String]) -> Option<Result<Vec<
         _ => None,
     };
     let Some(mut arguments) = read() else {
-        return Some(Err("its words are no call of this version".to_owned()));
+        return Some(Err("its words are not a call of this version".to_owned()));
     };
     if !OF_CHECKPOINT.contains(&tool.verb(&arguments)) {
         return Some(Err(format!("the output of `{name}` is not made again")));
@@ -48,7 +48,7 @@ pub(crate) fn again(call: &mut Call<'_>, words: &[String]) -> Option<Result<Vec<
     if arguments.get("draft").is_some_and(|draft| *draft != false) {
         return Some(Err("a draft is in no checkpoint".to_owned()));
     }
-    // The log is that of the vault which the call was about (MCP-15).
+    // The log belongs to the vault of the call (MCP-15).
     arguments.remove("vault");
     let answer = (tool.run)(call, arguments);
     Some(answer.map(|answer| answer.bytes()).map_err(|why| fails(&why)))

@@ -1,9 +1,9 @@
-//! Where notifications of changes go: to a session, or to a request that waits for them (MCP-30).
+//! Destinations of notifications: a session, or a request that waits for them (MCP-30).
 
 use rmcp::model::ResourceUpdatedNotificationParam;
 use rmcp::service::{Peer, RoleServer, SubscriptionSink};
 
-/// What a client has to be told of.
+/// The changes to notify a client of.
 #[derive(Debug, Default)]
 pub(super) struct Changed {
     pub(super) published: bool,
@@ -11,7 +11,7 @@ pub(super) struct Changed {
     pub(super) resources: Vec<String>,
 }
 
-/// Lists that a client is told of.
+/// The lists that a client wants notifications of.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Wanted {
     pub(super) resources: bool,
@@ -19,11 +19,11 @@ pub(super) struct Wanted {
     pub(super) tools: bool,
 }
 
-/// Where notifications go.
+/// The destination of notifications.
 pub(super) enum Channel {
-    /// To a client of the older lifecycle.
+    /// A client of the older lifecycle.
     Peer(Peer<RoleServer>),
-    /// To a request that waits for them.
+    /// A request that waits for them.
     Sink(SubscriptionSink),
 }
 
@@ -32,7 +32,7 @@ impl Channel {
         matches!(self, Self::Peer(peer) if peer.is_transport_closed())
     }
 
-    /// Tells the client; whether it is there still.
+    /// Notifies the client; returns true if it is still connected.
     pub(super) async fn tell(&self, wanted: Wanted, changed: Changed) -> bool {
         (!changed.published || self.tell_of_lists(wanted).await)
             && (!(changed.tools && wanted.tools) || self.tell_of_tools().await)

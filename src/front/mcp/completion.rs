@@ -1,5 +1,5 @@
-//! Completion of what a person types into a template of URIs or an argument of a prompt (MCP-29):
-//! names that the principal may know of, by their beginning.
+//! Completion of template variables and prompt arguments that a person types (MCP-29): names that
+//! the principal may know of, by their beginning.
 
 use percent_encoding::percent_decode_str;
 use rmcp::model::{
@@ -21,10 +21,10 @@ use crate::text::uri::{SCHEME, encode};
 use crate::values::model::id::DocumentId;
 use crate::values::model::verb::Verb;
 
-/// The longest text that is completed, in bytes.
+/// Maximum length of a text that is completed, in bytes.
 const LONGEST: usize = 4_096;
 
-/// Failures that say that there is nothing.
+/// Failures that are answered with an empty list.
 const NOTHING: [Code; 11] = [
     Code::UnknownId,
     Code::UnknownAnchor,
@@ -39,7 +39,7 @@ const NOTHING: [Code; 11] = [
     Code::NoPrincipal,
 ];
 
-/// What is completed.
+/// The kind of values to complete.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum What {
     Vault,
@@ -50,7 +50,7 @@ enum What {
     Selector,
 }
 
-/// What a client has typed.
+/// The input of a client.
 struct Typed<'t> {
     value: &'t str,
     context: &'t CompletionContext,
@@ -63,10 +63,10 @@ impl Typed<'_> {
 }
 
 impl Shared {
-    /// The values that a text can be completed to, at most 100, and how many there are.
+    /// Returns the values that a text can be completed to, at most 100, and their total number.
     ///
     /// # Errors
-    /// Nothing has such an argument, or what is published cannot be read.
+    /// No template or prompt has the argument, or published texts cannot be read.
     pub(super) fn completion(
         &self,
         asker: &Asker,
@@ -86,7 +86,7 @@ impl Shared {
             let names = vaults.into_iter().flatten().filter(|name| name.starts_with(value));
             return Ok(cut(names.map(str::to_owned).collect()));
         }
-        // Without its vault nothing can be completed yet.
+        // Without its vault, nothing can be completed yet.
         let place = vaults.into_iter().find(|place| *place == typed.other("vault"));
         let place = match (place, self.vaults.places().as_slice()) {
             (Some(place), _) => place,
@@ -108,14 +108,14 @@ impl Shared {
             call.record(&bytes(&json!({"completion": result.completion})), None)?;
             Ok(result)
         });
-        // What is not there, or is not for the principal to decide, is completed to nothing.
+        // Missing names, and those that the principal may not decide about, are not completed.
         found.or_else(|failure| match NOTHING.contains(&failure.code) && !is_damaged {
             true => Ok(cut(Vec::new())),
             false => Err(failure),
         })
     }
 
-    /// What an argument is completed to.
+    /// Returns the kind of values of an argument.
     fn completed(&self, of: &Reference, name: &str) -> Result<What, Failure> {
         let has_vaults = self.vaults.places() != [None];
         let found = match of {
@@ -142,30 +142,30 @@ impl Shared {
             _ => None,
         };
         found.ok_or_else(|| {
-            Failure::new(Code::Usage, "no template or prompt has such an argument")
+            Failure::new(Code::Usage, "no template or prompt has this argument")
                 .hint("`resources/templates/list` and `prompts/list` list what can be completed")
         })
     }
 }
 
-/// Whether a template has a variable of this name.
+/// Returns true if a template has a variable of this name.
 fn has_variable(template: &str, name: &str) -> bool {
     template.contains(&format!("{{{name}}}")) || template.contains(&format!("{{+{name}}}"))
 }
 
-/// The parameters as the log says them.
+/// Returns the parameters as the log records them.
 fn words(params: &CompleteRequestParams) -> Value {
     let context = params.context.as_ref().map(|context| json!(context));
     json!({"ref": params.r#ref, "argument": params.argument, "context": context})
 }
 
-/// The first values of some, and how many there are.
+/// Returns the first values, and their total number.
 fn cut(values: Vec<String>) -> CompleteResult {
     let total = values.len();
     of_total(values, total)
 }
 
-/// The first values, of so many.
+/// Returns the first values, with the given total number.
 fn of_total(mut values: Vec<String>, total: usize) -> CompleteResult {
     values.truncate(CompletionInfo::MAX_VALUES);
     let mut info = CompletionInfo::default();
@@ -176,7 +176,7 @@ fn of_total(mut values: Vec<String>, total: usize) -> CompleteResult {
 }
 
 impl What {
-    /// The verb that lists the same.
+    /// Returns the verb that lists the same.
     fn verb(self) -> Verb {
         match self {
             Self::Vault | Self::Id | Self::Selector => Verb::List,
@@ -198,7 +198,7 @@ impl What {
     }
 }
 
-/// Ids as a path of a URI has them. What is typed may be encoded, or not.
+/// Completes ids as paths of a URI. The input may be encoded, or not.
 fn ids(call: &mut Call<'_>, value: &str) -> Result<CompleteResult, Failure> {
     let (vault, source) = places(call, names::NEED)?;
     let Ok(beginning) = percent_decode_str(value).decode_utf8() else { return Ok(cut(Vec::new())) };
@@ -208,7 +208,7 @@ fn ids(call: &mut Call<'_>, value: &str) -> Result<CompleteResult, Failure> {
     Ok(of_total(paths.collect(), total))
 }
 
-/// The checkpoints at which a version of the document was sealed, the last one first.
+/// Returns the checkpoints at which a version of the document was sealed, the last one first.
 fn checkpoints(call: &mut Call<'_>, typed: &Typed<'_>) -> Result<Vec<String>, Failure> {
     let Some(id) = typed.other("id") else { return Ok(Vec::new()) };
     let (vault, source) = places(call, history::NEED)?;
@@ -221,7 +221,7 @@ fn checkpoints(call: &mut Call<'_>, typed: &Typed<'_>) -> Result<Vec<String>, Fa
     Ok(numbers.filter(|number| number.starts_with(typed.value)).collect())
 }
 
-/// The sections of the document, in the order of its text.
+/// Returns the sections of the document, in the order of its text.
 fn anchors(call: &mut Call<'_>, typed: &Typed<'_>) -> Result<Vec<String>, Failure> {
     let Some(id) = typed.other("id") else { return Ok(Vec::new()) };
     let pin = typed.other("checkpoint").map(|number| format!("@{number}")).unwrap_or_default();
@@ -236,7 +236,7 @@ fn anchors(call: &mut Call<'_>, typed: &Typed<'_>) -> Result<Vec<String>, Failur
     Ok(fitting.map(encode).collect())
 }
 
-/// The documents of which a submission awaits a decision of the principal.
+/// Returns the documents with a submission that awaits a decision of the principal.
 fn submissions(call: &mut Call<'_>, value: &str) -> Result<Vec<String>, Failure> {
     let (vault, source) = places(call, review::NEED)?;
     let queued = call.queue((&vault, &source), false)?;
@@ -248,11 +248,11 @@ fn submissions(call: &mut Call<'_>, value: &str) -> Result<Vec<String>, Failure>
     Ok(ids)
 }
 
-/// A selector with its last term completed: to a tag, a pack, or where it is the only one, an id.
+/// Completes the last term of a selector to a tag, a pack, or, if it is the only term, an id.
 fn selectors(call: &mut Call<'_>, value: &str) -> Result<CompleteResult, Failure> {
     let (vault, source) = places(call, names::NEED)?;
     let start = value.rfind(|c: char| c.is_whitespace() || c == '(').map_or(0, |at| at + 1);
-    // What stands before a blank of more than one byte is not cut in it.
+    // A blank of more than one byte must not be cut.
     let start = (start..=value.len()).find(|at| value.is_char_boundary(*at)).unwrap_or(start);
     let (before, last) = value.split_at(start);
     let mut terms = Vec::new();
@@ -275,7 +275,7 @@ fn selectors(call: &mut Call<'_>, value: &str) -> Result<CompleteResult, Failure
         let most = CompletionInfo::MAX_VALUES;
         let (first, all) = call.first_below((&vault, &source), last, most)?;
         total += all;
-        // An id that a selector would not take for one is spelled as its URI.
+        // An id that a selector would read as something else is spelled as its URI.
         terms.extend(first.iter().map(|(id, uri)| match is_plain(id.as_str()) {
             true => id.to_string(),
             false => uri.to_string(),
@@ -284,7 +284,7 @@ fn selectors(call: &mut Call<'_>, value: &str) -> Result<CompleteResult, Failure
     Ok(of_total(terms.into_iter().map(|term| format!("{before}{term}")).collect(), total))
 }
 
-/// Whether a selector takes an id for what it is.
+/// Returns true if a selector reads an id as an id.
 fn is_plain(id: &str) -> bool {
     id.contains('/') && !id.contains(is_of_selectors)
 }

@@ -1,9 +1,9 @@
-//! Consent: a human is asked before a decision is recorded (MCP-22). No argument of a call stands for
+//! Consent: a human is asked before a decision is recorded (MCP-22). No argument of a call replaces
 //! the answer: it comes from the client, which asks its user.
 //!
-//! A client of 2025-11-25 gets the question as a request of the server. One of 2026-07-28 gets it as
-//! the result, and calls again with the answer and the `requestState` of the question, which names it
-//! here, once.
+//! A client of 2025-11-25 gets the question as a request of the server. One of 2026-07-28 gets it
+//! as the result, and calls again with the answer and the `requestState` of the question, which
+//! names it once.
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};
@@ -22,35 +22,37 @@ use crate::values::model::digest::Digest;
 use crate::values::model::principal::{Principal, PrincipalKey};
 use crate::values::model::visible::shown;
 
-/// So long a question waits for its answer.
+/// Time limit for the answer to a question.
 const PATIENCE: Duration = Duration::from_secs(600);
-/// The most questions that wait for their answers, and of one principal; then the oldest of these is
-/// forgotten.
+/// Maximum number of open questions, of all principals and of each one; above it, the oldest of
+/// these is forgotten.
 const MOST: usize = 4_096;
 const MOST_OF_ONE: usize = 32;
 /// The name of the question, and of its one field.
 const CONSENT: &str = "consent";
 const AGREE: &str = "agree";
 
-/// A name in a question: between quotation marks, so that no name reads like words of the server.
+/// Returns a name in quotation marks, so that it cannot be read as words of the server.
 pub(super) fn quoted(name: &str) -> String {
-    // The text is quoted before its characters are spelled out, so that no backslash is doubled.
+    // The text is quoted before its characters are escaped, so that no backslash is doubled.
     format!("\"{}\"", shown(&name.replace('\\', "\\\\").replace('"', "\\\"")))
 }
 
-/// What a human is asked.
+/// A question for a human.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Asking {
-    /// The question.
+    /// Text of the question.
     pub(super) text: String,
-    /// Whether it shows words of a document, so that it is recorded as an access.
+    /// True if the text contains words of a document, so that it is recorded as an access.
     pub(super) has_words: bool,
-    /// What it is about beyond its words: if that changed meanwhile, the answer counts no more.
+    /// The state that the question depends on besides its text: if it changes, the answer is no
+    /// longer valid.
     pub(super) about: String,
 }
 
 impl Asking {
-    /// What an answer is to: the question, for a call of a tool with these arguments.
+    /// Returns the hash that an answer is valid for: of the question, and the call of a tool with
+    /// these arguments.
     fn digest(&self, tool: &str, arguments: &str) -> Digest {
         let parts = [tool, arguments, &self.text, &self.about];
         Digest::of(serde_json::to_string(&parts).unwrap_or_default().as_bytes())
@@ -68,7 +70,7 @@ impl Asking {
     }
 }
 
-/// The questions that clients were asked as results, and what each was about.
+/// The open questions that clients got as results.
 #[derive(Debug, Default)]
 pub(super) struct Questions {
     waiting: Mutex<VecDeque<Question>>,
@@ -77,33 +79,33 @@ pub(super) struct Questions {
 #[derive(Debug)]
 struct Question {
     state: String,
-    /// Whose call it is about; none where the process acts for its user.
+    /// The principal of the call; `None` if the process acts for its user.
     of: Option<PrincipalKey>,
     digest: Digest,
     until: Instant,
 }
 
-/// A call that a question is about.
+/// The call that a question is about.
 pub(super) struct Asked<'a> {
     pub(super) request: &'a CallToolRequestParams,
-    /// Its arguments, and for whom it is made.
+    /// The arguments, and the principal.
     pub(super) words: &'a str,
     pub(super) of: Option<&'a Principal>,
 }
 
-/// What became of a question.
+/// The result of a question.
 pub(super) enum Reply {
     /// The human agreed.
     Agreed,
-    /// The client is to ask, and to call again.
+    /// The client must ask, and call again.
     ToAsk(CallToolResponse),
 }
 
 impl Questions {
-    /// Keeps a question in mind; gives the state by which the next call names it.
+    /// Stores a question; returns the state that names it in the next call.
     fn keep(&self, digest: Digest, of: Option<PrincipalKey>, state: String) -> String {
         let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
-        // No principal pushes out the questions of others.
+        // The questions of a principal cannot displace those of others.
         let (mut kept, now) = (0, Instant::now());
         waiting.retain(|question| {
             kept += usize::from(question.of == of);
@@ -115,7 +117,7 @@ impl Questions {
         state
     }
 
-    /// Whether a state names this question. It does so once.
+    /// Returns true if a state names this question, the first time.
     fn take(&self, state: &str, digest: Digest) -> bool {
         let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
         waiting.retain(|question| question.until > Instant::now());
@@ -166,7 +168,7 @@ impl Questions {
     }
 }
 
-/// Whether the client of a request can ask its human by forms.
+/// Returns true if the client of a request can ask its human by forms.
 pub(super) fn can_ask(context: &RequestContext<RoleServer>) -> bool {
     let capability = context.client_capabilities().and_then(|all| all.elicitation);
     // A client that names neither form nor URL asks by forms.
@@ -181,7 +183,7 @@ async fn ask_now(asking: &Asking, context: &RequestContext<RoleServer>) -> Resul
         let handle = context.peer.send_request_with_option(request, options).await.ok()?;
         handle.await_response().await.ok()
     };
-    // A call that is cancelled waits for no answer.
+    // A cancelled call does not wait for an answer.
     match context.ct.run_until_cancelled(asked).await.flatten() {
         Some(ClientResult::ElicitResult(answer)) => agreed(Some(&answer)),
         _ => agreed(None),

@@ -1,5 +1,5 @@
-//! Who asks: what each request says of itself, and nothing that the connection or the server's own
-//! environment says (MCP-7).
+//! The identity of a caller: from each request, and never from the connection or the server's own
+//! environment (MCP-7).
 
 use rmcp::model::{Implementation, JsonObject};
 use serde_json::Value;
@@ -10,14 +10,14 @@ use crate::service::workspace::Environment;
 use crate::service::workspace::recording::{GivenLabels, label_var};
 use crate::values::text_util::nearest;
 
-/// What our keys of `_meta` begin with.
+/// Prefix of the keys of ctx in `_meta`.
 const PREFIX: &str = "contextnest/";
-/// Our keys.
+/// The keys of ctx.
 const LABELS: [&str; 5] = ["agent", "session", "thread", "task", "node"];
-/// The variable, and in small letters the key, of a distributed trace.
+/// The variable, and in lower case the key, of a distributed trace.
 const TRACEPARENT: &str = "TRACEPARENT";
 
-/// Who asks.
+/// The identity of a caller.
 #[derive(Debug, Default)]
 pub(super) struct Identity {
     pub(super) labels: GivenLabels,
@@ -27,14 +27,14 @@ pub(super) struct Identity {
 }
 
 impl Identity {
-    /// What the metadata of a request says.
+    /// Reads the metadata of a request.
     ///
     /// # Errors
-    /// A key of ours is unknown, or its value is no label.
+    /// A key of ctx is unknown, or its value is not a valid label.
     pub(super) fn of(meta: &JsonObject, client: Option<&Implementation>) -> Result<Self, Failure> {
         for key in meta.keys().filter_map(|key| key.strip_prefix(PREFIX)) {
             if !LABELS.contains(&key) {
-                let message = format!("`{PREFIX}{key}` is no key of `_meta`");
+                let message = format!("unknown key `{PREFIX}{key}` in `_meta`");
                 let hint = match nearest(key, LABELS) {
                     Some(near) => format!("did you mean `{PREFIX}{near}`?"),
                     None => format!("keys are {PREFIX} and {}", LABELS.join(", ")),
@@ -47,7 +47,7 @@ impl Identity {
             let Some(value) = meta.get(&key) else { return Ok(None) };
             let refused = |why: &str| {
                 Failure::new(Code::Usage, format!("the value of `{key}` in `_meta` {why}"))
-                    .hint("give the id that your program has, or leave the key out")
+                    .hint("pass the id that your program uses, or leave the key out")
             };
             let Some(text) = value.as_str() else { return Err(refused("is not a text")) };
             check_label(text).map_err(|why| refused(&why.to_string()))?;
@@ -66,12 +66,12 @@ impl Identity {
             let name = client.name.replace('%', "%25").replace('/', "%2F");
             format!("{name}/{}", client.version)
         });
-        // What a program calls itself is no reason to refuse it.
+        // An invalid name of a program is ignored.
         let client = client.filter(|client| check_label(client).is_ok());
         Ok(Self { labels, client, traceparent: parent.map(str::to_owned) })
     }
 
-    /// The environment of a call: that of the server, without what it says of who asks.
+    /// Returns the environment of a call: that of the server, without its own identity.
     pub(super) fn environment(&self, of_server: &Environment) -> Environment {
         let mut environment = of_server.duplicate();
         for label in LABELS {
@@ -118,7 +118,7 @@ mod tests {
     #[test]
     fn a_misspelled_key_and_a_value_that_is_no_label_are_refused() {
         let refused = |json: Value| Identity::of(&meta(&json), None).unwrap_err().message;
-        insta::assert_snapshot!(refused(serde_json::json!({"contextnest/sesion": "s"})), @"`contextnest/sesion` is no key of `_meta`");
+        insta::assert_snapshot!(refused(serde_json::json!({"contextnest/sesion": "s"})), @"unknown key `contextnest/sesion` in `_meta`");
         insta::assert_snapshot!(refused(serde_json::json!({"contextnest/session": 7})), @"the value of `contextnest/session` in `_meta` is not a text");
         insta::assert_snapshot!(refused(serde_json::json!({"contextnest/task": "none"})), @"the value of `contextnest/task` in `_meta` is `none`, which programs write where they know no id");
     }

@@ -1,4 +1,4 @@
-//! How much a server does at the same time, for how long, and how large its answers get (MCP-13).
+//! Limits of a server: calls at the same time, their duration, and the size of answers (MCP-13).
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -20,45 +20,44 @@ use crate::service::workspace::call::work::Work;
 use crate::values::model::principal::{Principal, PrincipalKey};
 use crate::values::model::visible::shown;
 
-/// The most tokens of an answer over HTTP, whatever the call asks for.
+/// Maximum number of tokens of an answer over HTTP, even if the call asks for more.
 const MOST_TOKENS: u32 = 250_000;
 
 /// Maximum number of items in a list of a call.
 const MOST_ITEMS: usize = 1_000;
-/// The arguments that are lists of names. A call has each name once.
+/// The arguments that are lists of names. Each name may occur once.
 const NAMES: [&str; 2] = ["ids", "uris"];
 
-/// Refuses a list with too many items, and one that names something twice: work grows with both.
+/// Refuses a list with too many items or a repeated name: work grows with both.
 pub(super) fn check_lists(arguments: &JsonObject) -> Result<(), Failure> {
     for (name, list) in arguments.iter().filter_map(|(name, list)| Some((name, list.as_array()?))) {
         if list.len() > MOST_ITEMS {
             let found = list.len();
             let message =
                 format!("`{name}` has {found} items, but a list has at most {MOST_ITEMS}");
-            return Err(Failure::new(Code::Usage, message).hint("call once for each part of it"));
+            return Err(Failure::new(Code::Usage, message).hint("split it into several calls"));
         }
         let mut seen = HashSet::new();
         let mut texts = list.iter().filter_map(Value::as_str);
         let twice = texts.find(|text| !seen.insert(*text));
         if let Some(text) = twice.filter(|_| NAMES.contains(&name.as_str())) {
-            let message = format!("`{name}` has `{}` twice", shown(text));
+            let message = format!("`{name}` contains `{}` twice", shown(text));
             return Err(Failure::new(Code::Usage, message).hint("name each once"));
         }
     }
     Ok(())
 }
 
-/// How much is done at the same time, and for how long.
+/// Limits of concurrent calls and of their duration.
 pub(super) struct Limits {
-    /// The calls that may be at work.
+    /// The calls that may run.
     pub(super) calls: Shares,
-    /// The longest time of a call, with its wait for others.
+    /// Maximum duration of a call, including its wait for others.
     pub(super) time: Duration,
 }
 
 impl Shared {
-    /// Refuses an answer that would be too large to be kept for many clients, each of which may read
-    /// it slowly.
+    /// Refuses an answer that would be too large to keep for many clients that read slowly.
     pub(super) fn check_budget(&self, arguments: &JsonObject) -> Result<(), Failure> {
         let number =
             |budget: &Value| budget.as_f64().or_else(|| budget.as_str()?.trim().parse().ok());
@@ -76,8 +75,8 @@ impl Shared {
         Err(Failure::new(Code::Usage, message).hint(hint))
     }
 
-    /// Does work for a call beside the connection, as far as the limits let it. What the client does not
-    /// wait for any more is not begun: nothing is read, and nothing recorded.
+    /// Runs work for a call in parallel with the connection, within the limits. A call that the
+    /// client has cancelled is not begun: nothing is read, and nothing recorded.
     pub(super) async fn at_work<T: Send + 'static>(
         self: &Arc<Self>,
         (context, seen): (&RequestContext<RoleServer>, Arc<Work>),
@@ -92,7 +91,7 @@ impl Shared {
             let waits = !cancelled.is_cancelled() && !shared.gone.load(Ordering::Relaxed);
             waits.then(|| work(&shared))
         };
-        // One that is cancelled while it waits is not begun.
+        // A call that is cancelled while it waits is not begun.
         let done = tokio::select! {
             done = context.ct.run_until_cancelled(self.limited(principal, work)) => done,
             never = progress::told(context, &seen) => match never {},
@@ -104,10 +103,10 @@ impl Shared {
         done.and_then(|done| done.ok_or(Outcome::Cancelled))
     }
 
-    /// Does work that may take long, as far as the limits let it.
+    /// Runs work that may take long, within the limits.
     ///
     /// # Errors
-    /// It was not done, or not in time, or ended by a fault.
+    /// The work was not done, not in time, or ended by a fault.
     async fn limited<T: Send + 'static>(
         &self,
         principal: Option<&str>,
@@ -125,22 +124,22 @@ impl Shared {
         });
         match timeout_at(end, work).await {
             Ok(done) => done.map_err(|_| Outcome::Fault),
-            // It goes on, with its permit, and is recorded if it hands something out.
+            // The work continues, with its permit, and is recorded if it returns texts.
             Err(_) => Err(Outcome::TimedOut),
         }
     }
 }
 
-/// Why a request has no answer.
+/// Returns the failure, or the protocol error, of a request without an answer.
 ///
 /// # Errors
-/// It was cancelled, or ended by a fault.
+/// The call was cancelled, or ended by a fault.
 pub(super) fn without_answer(outcome: Outcome, changes: bool) -> Result<Failure, ErrorData> {
     Ok(match outcome {
-        Outcome::Busy => Failure::new(Code::Busy, "the server has too many calls at work")
+        Outcome::Busy => Failure::new(Code::Busy, "too many calls are running")
             .hint("call again after some seconds"),
         Outcome::TimedOut if changes => {
-            let message = "the call took too long; what it changes may be done all the same";
+            let message = "the call took too long; its changes may be complete all the same";
             Failure::new(Code::TimedOut, message)
                 .hint("read the document, or list what was submitted, before you call again")
         }
@@ -173,6 +172,6 @@ mod tests {
         let message = refused(json!({"ids": ids})).unwrap_or_default();
         assert_eq!(message, "`ids` has 1001 items, but a list has at most 1000");
         let message = refused(json!({"uris": ["nodes/a", "nodes/b", "nodes/a"]}));
-        assert_eq!(message.as_deref(), Some("`uris` has `nodes/a` twice"));
+        assert_eq!(message.as_deref(), Some("`uris` contains `nodes/a` twice"));
     }
 }

@@ -1,4 +1,4 @@
-//! Messages over a pair of streams: one JSON object a line (MCP-2). What is no message is answered
+//! Messages over a pair of streams: one JSON object a line (MCP-2). An invalid message is answered
 //! with an error, and does not end the connection.
 
 use std::collections::{HashSet, VecDeque};
@@ -17,22 +17,22 @@ use tokio::sync::mpsc::{Receiver, Sender};
 
 use super::message::{self, Refusal};
 
-/// The longest message, in bytes.
+/// Maximum length of a message, in bytes.
 const MAX_LINE: u64 = 16 << 20;
-/// So many messages wait to be read, or to be written; then the other side waits.
+/// Number of messages that may wait to be read or written; beyond it, the other side waits.
 pub(super) const WAITING: usize = 4;
-/// So many cancelled requests are kept in mind.
+/// Number of cancelled requests that are remembered.
 const CANCELLED: usize = 1_024;
 
 /// A line of the client.
 pub(super) enum Line {
-    /// Its bytes.
+    /// A complete line.
     Whole(Vec<u8>),
-    /// It is longer than a message may be.
+    /// A line above the maximum length.
     TooLong,
 }
 
-/// Reads lines until the input ends, or nothing takes them any more.
+/// Reads lines until the input ends, or until they are no longer received.
 pub(super) fn read(input: &mut (dyn Read + Send), lines: &Sender<Line>) {
     let mut input = BufReader::new(input);
     let mut is_rest = false;
@@ -65,22 +65,22 @@ pub(super) struct Closed;
 pub(super) struct Lines {
     incoming: Receiver<Line>,
     outgoing: SyncSender<Vec<u8>>,
-    /// Whether a request has begun the exchange, by `initialize` or by what it says of itself.
+    /// True once a request began the exchange, by `initialize` or by describing its client.
     is_open: bool,
-    /// The requests that are not answered yet.
+    /// The requests without an answer so far.
     asked: HashSet<RequestId>,
-    /// The last of those that the client waits for no more, the last one first.
+    /// The last requests that the client cancelled, the latest first.
     cancelled: VecDeque<RequestId>,
-    /// What the client is asked, and has not answered yet.
+    /// Questions to the client without an answer so far.
     asking: Vec<RequestId>,
-    /// The requests that wait for changes, for as long as the client does.
+    /// The requests that wait for changes, until the client cancels them.
     listening: Vec<RequestId>,
-    /// Whether the client reads no answers any more.
+    /// True if the client no longer reads answers.
     gone: Arc<AtomicBool>,
 }
 
 impl Lines {
-    /// The lines of a client, who is gone once `gone` is set.
+    /// Returns the lines of a client, who is gone once `gone` is set.
     pub(super) fn new(
         incoming: Receiver<Line>,
         outgoing: SyncSender<Vec<u8>>,
@@ -112,7 +112,8 @@ impl Lines {
         self.outgoing.send(line).map_err(|_| Closed)
     }
 
-    /// The message of a line, or the error to answer with; nothing where there is nothing to answer.
+    /// Parses a line; returns the error to answer with if it is invalid, or `None` if there is
+    /// nothing to answer.
     fn understood(&mut self, line: Line) -> Result<Option<ClientJsonRpcMessage>, Refusal> {
         let Line::Whole(bytes) = line else {
             let why = format!("the message is longer than {MAX_LINE} bytes");
@@ -127,8 +128,8 @@ impl Lines {
         self.opened(message)
     }
 
-    /// Refuses a request with the id of one that is at work: an answer would be taken for that of the
-    /// other. One that was cancelled may be at work still.
+    /// Refuses a request with the id of a running one: their answers could not be distinguished. A
+    /// cancelled request may still be running.
     fn is_new(&self, message: &ClientJsonRpcMessage) -> Result<(), Refusal> {
         match message {
             ClientJsonRpcMessage::Request(JsonRpcRequest { id, .. })
@@ -141,7 +142,7 @@ impl Lines {
         }
     }
 
-    /// Which requests are to be answered: a cancelled one is not.
+    /// Records which requests must be answered: a cancelled one must not.
     fn keep_in_mind(&mut self, message: &ClientJsonRpcMessage) {
         match message {
             ClientJsonRpcMessage::Request(request) => {
@@ -169,8 +170,8 @@ impl Lines {
         }
     }
 
-    /// A message that may be answered now: the first request is `initialize`, or says of itself what
-    /// the protocol asks of each.
+    /// Checks that a message may be answered now: the first request is `initialize`, or describes
+    /// its client as the protocol demands.
     fn opened(
         &mut self,
         message: ClientJsonRpcMessage,
@@ -181,7 +182,7 @@ impl Lines {
         let ClientJsonRpcMessage::Request(request) = &message else { return Ok(None) };
         let begins = match &request.request {
             ClientRequest::PingRequest(_) => return Ok(Some(message)),
-            // It only asks what may be begun.
+            // The request only asks what can be begun.
             asked @ ClientRequest::DiscoverRequest(_) if says_of_itself(asked) => {
                 return Ok(Some(message));
             }
@@ -189,8 +190,8 @@ impl Lines {
             other => says_of_itself(other),
         };
         if !begins {
-            let why = "the first request is `initialize`, or has `io.modelcontextprotocol/protocolVersion` \
-                       and `io.modelcontextprotocol/clientCapabilities` in `_meta`";
+            let why = "the first request must be `initialize`, or have \
+                       `io.modelcontextprotocol/protocolVersion` and `io.modelcontextprotocol/clientCapabilities` in `_meta`";
             return Err(Refusal::invalid(Some(request.id.clone()), why));
         }
         self.is_open = true;
@@ -221,20 +222,20 @@ impl Transport<RoleServer> for Lines {
                 return None;
             }
             let Some(line) = line else {
-                // What the client was asked is not answered any more.
+                // The client no longer answers its questions.
                 if let Some(id) = self.asking.pop() {
                     let ended =
                         rmcp::ErrorData::internal_error("the input of the client ended", None);
                     return Some(ClientJsonRpcMessage::error(ended, Some(id)));
                 }
-                // What waits for changes has no other end.
+                // Requests that wait for changes do not end otherwise.
                 if let Some(id) = self.listening.pop() {
                     self.asked.remove(&id);
                     let params = CancelledNotificationParam::new(Some(id), None);
                     let cancelled = CancelledNotification::new(params);
                     return Some(ClientJsonRpcMessage::notification(cancelled.into()));
                 }
-                // Answers come between two calls of this function; the last one ends the wait.
+                // Answers are sent between two calls of this function; the last one ends the wait.
                 return if self.asked.is_empty() { None } else { std::future::pending().await };
             };
             match self.understood(line) {

@@ -1,5 +1,5 @@
-//! The message that bytes of a client are, or the error to answer with, whatever carries them
-//! (MCP-2).
+//! Parses the bytes of a client as a message, or returns the error to answer with, for every
+//! transport (MCP-2).
 
 use std::fmt;
 
@@ -8,35 +8,34 @@ use serde::de::{self, Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::error::Category;
 use serde_json::{Map, Value, json};
 
-/// The methods of which a client gets one page after the other.
+/// The methods whose lists have pages.
 const PAGED: [&str; 4] =
     ["tools/list", "resources/list", "resources/templates/list", "prompts/list"];
 
-/// An error in the place of a message.
+/// An error in place of a message.
 #[derive(Debug)]
 pub(super) struct Refusal {
-    /// The request that it answers, where that can be told.
+    /// The request that it answers, if its id can be read.
     pub(super) id: Option<RequestId>,
-    /// What is wrong.
     pub(super) error: ErrorData,
 }
 
 impl Refusal {
-    /// The message is none that may be answered.
+    /// Returns the error of an invalid message.
     pub(super) fn invalid(id: Option<RequestId>, why: impl Into<String>) -> Self {
         Self { id, error: ErrorData::invalid_request(why.into(), None) }
     }
 }
 
-/// The bytes of a message without a byte order mark, with which some programs begin their output.
+/// Returns the bytes of a message without a byte order mark, which some programs write first.
 pub(super) fn without_mark(bytes: &[u8]) -> &[u8] {
     bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(bytes)
 }
 
-/// The message of some bytes; none where there is nothing to answer.
+/// Parses a message; `None` if there is nothing to answer.
 ///
 /// # Errors
-/// It is none of the protocol.
+/// The bytes are not a message of the protocol.
 pub(super) fn understood(bytes: &[u8]) -> Result<Option<ClientJsonRpcMessage>, Refusal> {
     let not_json = |why: &serde_json::Error| {
         let error = ErrorData::parse_error(format!("the message is not JSON: {why}"), None);
@@ -44,7 +43,8 @@ pub(super) fn understood(bytes: &[u8]) -> Result<Option<ClientJsonRpcMessage>, R
     };
     let mut value = match serde_json::from_slice::<Strict>(bytes) {
         Ok(Strict(value)) => value,
-        // Programs disagree on which of two members with one name is meant; what follows may be no JSON.
+        // Programs disagree on which of two members with the same name is valid; the rest may not
+        // be JSON.
         Err(why) if why.classify() == Category::Data => {
             let read: Value = serde_json::from_slice(bytes).map_err(|why| not_json(&why))?;
             let id = read.get("id").and_then(|id| serde_json::from_value(id.clone()).ok());
@@ -62,7 +62,7 @@ pub(super) fn understood(bytes: &[u8]) -> Result<Option<ClientJsonRpcMessage>, R
     let is_request = value.get("method").is_some();
     let is_answer = value.get("result").is_some() || value.get("error").is_some();
     if value.get("id").is_some() && id.is_none() && is_request {
-        let why = "`id` of a request is a text, or an integer of at most 64 bits";
+        let why = "`id` of a request must be a text, or an integer of at most 64 bits";
         return Err(Refusal::invalid(None, why));
     }
     if let (Some(id), true) = (&id, is_request)
@@ -73,11 +73,11 @@ pub(super) fn understood(bytes: &[u8]) -> Result<Option<ClientJsonRpcMessage>, R
     }
     match serde_json::from_value(value) {
         Ok(message) => Ok(Some(message)),
-        // A notification has no answer.
+        // A notification is not answered.
         Err(_) if id.is_none() && is_request => Ok(None),
-        // Nor has an answer, whose id is that of a question of the server.
+        // An answer to a question of the server is not answered either.
         Err(_) if is_answer && !is_request => Ok(None),
-        Err(_) => Err(Refusal::invalid(id, "the message is none of the protocol")),
+        Err(_) => Err(Refusal::invalid(id, "the message does not follow the protocol")),
     }
 }
 
@@ -90,8 +90,8 @@ pub(super) fn respelled(bytes: &[u8]) -> Option<Vec<u8>> {
     (changed != read).then(|| serde_json::to_vec(&changed).ok()).flatten()
 }
 
-/// Reads an empty list in the place of an object as an empty object, as PHP writes it, and leaves out
-/// an empty cursor.
+/// Replaces an empty list, which PHP writes for an empty object, by an empty object, and removes an
+/// empty cursor.
 fn without_empty(message: &mut Value) {
     let is_paged = message["method"].as_str().is_some_and(|method| PAGED.contains(&method));
     let Some(params) = message.get_mut("params").and_then(Value::as_object_mut) else { return };
@@ -105,7 +105,8 @@ fn without_empty(message: &mut Value) {
     }
 }
 
-/// What `initialize` lacks, without which the types of the protocol take it for another request.
+/// Returns the missing parameter of `initialize`, without which the types of the protocol read it
+/// as another request.
 fn lacks(request: &Value) -> Option<String> {
     let params = &request["params"];
     let lacking = [
@@ -119,8 +120,8 @@ fn lacks(request: &Value) -> Option<String> {
     Some(format!("the parameters of `initialize` lack `{name}`"))
 }
 
-/// What is wrong with parameters of which the types of the protocol lose what does not fit: those that
-/// a request may leave out would be left out.
+/// Returns the fault of parameters that the types of the protocol would silently drop: invalid
+/// optional parameters.
 fn lost(request: &Value) -> Option<String> {
     if request["method"] == "initialize" {
         return lacks(request);
@@ -134,16 +135,16 @@ fn lost(request: &Value) -> Option<String> {
     }
 }
 
-/// That the parameters of a request are not those of its method.
+/// Returns the message for parameters that do not fit their method.
 pub(super) fn unfit(method: &str) -> String {
     format!("the parameters of `{method}` are not those of the protocol")
 }
 
-/// What becomes of bytes, for programs that look for bytes that do harm: the message as it is written,
-/// or nothing, or the code of the error and the request that it answers.
+/// Returns the parsed message as it is written, `None` if there is nothing to answer, or the code
+/// of the error and the id that it answers; for fuzzers.
 ///
 /// # Errors
-/// They are no message.
+/// The bytes are not a message.
 #[doc(hidden)]
 pub fn outcome(bytes: &[u8]) -> Result<Option<Value>, (i32, Option<Value>)> {
     let written = |message| serde_json::to_value(message).unwrap_or_default();
@@ -155,7 +156,7 @@ pub fn outcome(bytes: &[u8]) -> Result<Option<Value>, (i32, Option<Value>)> {
     }
 }
 
-/// JSON of which no object has two members with one name.
+/// JSON without repeated names in any object.
 struct Strict(Value);
 
 impl<'de> Deserialize<'de> for Strict {
@@ -209,7 +210,9 @@ impl<'de> Deserialize<'de> for Strict {
                 let mut members = Map::new();
                 while let Some((name, Strict(value))) = from.next_entry::<String, _>()? {
                     if members.insert(name, value).is_some() {
-                        return Err(de::Error::custom("an object has two members with one name"));
+                        return Err(de::Error::custom(
+                            "an object has two members with the same name",
+                        ));
                     }
                 }
                 Ok(Value::Object(members))

@@ -1,5 +1,5 @@
-//! What a server counts, as Prometheus reads it: calls and refusals, but no id, name or text of a
-//! document (MCP-14).
+//! Metrics of a server in the text format of Prometheus: calls and refusals, but no id, name or
+//! text of a document (MCP-14).
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -7,23 +7,23 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-/// The upper ends of the ranges of durations, in seconds.
+/// Upper bounds of the ranges of durations, in seconds.
 const RANGES: [f64; 10] = [0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0];
 
-/// How a call ended.
+/// The end of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Outcome {
-    /// With an answer.
+    /// The call was answered.
     Answered,
-    /// With an error.
+    /// The call failed.
     Failed,
-    /// Governance refused it.
+    /// Governance refused the call.
     Refused,
-    /// The client waited for it no more, so that it was not made.
+    /// The client cancelled the call before it was made.
     Cancelled,
-    /// Too many calls were at work.
+    /// Too many calls were running.
     Busy,
-    /// It took too long; it went on, without its client.
+    /// The call took too long, and continued without its client.
     TimedOut,
     /// The server has a fault.
     Fault,
@@ -47,7 +47,7 @@ impl Outcome {
 #[derive(Debug, Default)]
 pub(super) struct Metrics {
     counts: Mutex<Counts>,
-    /// Calls at work.
+    /// Running calls.
     pub(super) calls: Gauge,
     /// Connections of clients.
     pub(super) connections: Gauge,
@@ -67,22 +67,22 @@ struct Durations {
     seconds: f64,
 }
 
-/// How many of something there are now.
+/// A current number.
 #[derive(Debug, Default)]
 pub(super) struct Gauge(Arc<AtomicI64>);
 
-/// One of them, until it is dropped.
+/// A unit of a gauge, until it is dropped.
 #[derive(Debug)]
 pub(super) struct Counted(Arc<AtomicI64>);
 
 impl Gauge {
-    /// One more.
+    /// Adds one.
     pub(super) fn one(&self) -> Counted {
         self.0.fetch_add(1, Ordering::Relaxed);
         Counted(Arc::clone(&self.0))
     }
 
-    /// How many there are.
+    /// Returns the current number.
     pub(super) fn now(&self) -> i64 {
         self.0.load(Ordering::Relaxed)
     }
@@ -95,7 +95,7 @@ impl Drop for Counted {
 }
 
 impl Metrics {
-    /// A call of a tool ended.
+    /// Counts a call of a tool that ended.
     pub(super) fn called(&self, tool: &'static str, outcome: Outcome, took: Duration) {
         let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
         *counts.calls.entry((tool, outcome)).or_default() += 1;
@@ -108,13 +108,13 @@ impl Metrics {
         durations.seconds += seconds;
     }
 
-    /// A request was refused before it was a call.
+    /// Counts a request that was refused before it became a call.
     pub(super) fn refused(&self, why: &'static str) {
         let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
         *counts.refused.entry(why).or_default() += 1;
     }
 
-    /// The counts, in the text format of Prometheus.
+    /// Returns the metrics in the text format of Prometheus.
     pub(super) fn text(&self, sessions: usize) -> String {
         let mut text = String::new();
         let head = |text: &mut String, name: &str, kind: &str, help: &str| {
@@ -130,7 +130,7 @@ impl Metrics {
             );
         }
         let name = "ctx_mcp_call_duration_seconds";
-        head(&mut text, name, "histogram", "How long calls took, with their wait for others.");
+        head(&mut text, name, "histogram", "Duration of calls, including their wait for others.");
         for (tool, durations) in &counts.durations {
             for (end, count) in RANGES.iter().zip(durations.in_range) {
                 let _ = writeln!(text, "{name}_bucket{{tool=\"{tool}\",le=\"{end}\"}} {count}");
@@ -152,7 +152,7 @@ impl Metrics {
             let _ = writeln!(text, "ctx_mcp_requests_refused_total{{reason=\"{why}\"}} {count}");
         }
         for (name, help, value) in [
-            ("ctx_mcp_calls_in_flight", "Calls of tools at work.", self.calls.now()),
+            ("ctx_mcp_calls_in_flight", "Running calls of tools.", self.calls.now()),
             ("ctx_mcp_connections", "Open connections.", self.connections.now()),
             (
                 "ctx_mcp_sessions",

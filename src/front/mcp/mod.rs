@@ -1,17 +1,17 @@
-//! The Model Context Protocol: questions of agents in, reports out, as text and as structured content
-//! (`spec/mcp.md`). A tool asks the same call as the command with its verb; no rule of the domain is
-//! here, and no JSON shape.
+//! The Model Context Protocol: calls of agents, answered with reports as text and as structured
+//! content (`spec/mcp.md`). A tool makes the same call as the command with its verb; this module
+//! is without rules of the domain and without JSON shapes.
 //!
-//! `lines` carries messages over standard input and output, `message` reads them, `server` answers them
-//! with `rmcp`, and `calls` makes the calls within their `limits`. `tools` are what can be called, and `offer` those of a
-//! profile; `identity` is who asks, as each request says, `consent` asks a human, `answer` is what is
-//! sent and recorded. `resources` are documents by their URIs, and `prompts` what a person picks, whose
-//! arguments `completion` completes; `requests` answers what is no call of a tool. `watch` notices
-//! changes of the logs, of which `notices` tells clients by their `channel`, and `progress` tells how far a call is.
-//! `http` serves many clients in place of one, `tokens` says for whom a bearer token stands, `metrics`
-//! counts, `vaults` are those that are served, `again` makes a recorded call again, `paths` keeps paths
-//! of this machine back, `doctor` looks at servers as clients do, and `spelling` names tools where a
-//! command would name commands.
+//! `lines` carries messages over standard input and output, `message` parses them, `server` answers
+//! them with `rmcp`, and `calls` makes the calls within their `limits`. `tools` has the tools, and
+//! `offer` those of a profile; `identity` reads the caller of each request, `consent` asks a human,
+//! `answer` is sent and recorded. `resources` are documents by their URIs, and `prompts` what a
+//! person picks, whose arguments `completion` completes; `requests` answers requests that are not
+//! calls of tools. `watch` notices changes of the logs, `notices` notifies clients of them by
+//! their `channel`, and `progress` reports the progress of a call. `http` serves many clients
+//! instead of one, `metrics` counts, `vaults` are those that are served, `again` repeats a recorded
+//! call, `paths` hides paths of this machine, `doctor` examines servers as clients do, and
+//! `spelling` names tools instead of commands.
 
 mod again;
 mod answer;
@@ -55,7 +55,7 @@ pub(crate) use vaults::{Given, Vaults};
 use crate::service::report::failure::{Code, Failure};
 use crate::service::workspace::{Environment, Options};
 
-/// Answers the messages of one client until its input ends. Labels are not taken from `options`, nor
+/// Answers the messages of one client until its input ends. Labels come neither from `options` nor
 /// from the environment (MCP-7). The tools are those of `choice`.
 ///
 /// # Errors
@@ -93,7 +93,7 @@ fn serve_lines(
             output.write_all(&line)?;
             output.flush()
         });
-        // A client that is gone reads nothing more, and no further call is made for it.
+        // A client that is gone reads nothing more, so no further call is made for it.
         gone.store(true, Ordering::Relaxed);
         drop(printed);
         server.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));

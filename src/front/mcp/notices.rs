@@ -1,5 +1,5 @@
-//! Notifications that what is published changed (MCP-30), to clients that asked for them, and only of
-//! what their principal may read.
+//! Notifications of changes of published texts (MCP-30), to clients that asked for them, and only
+//! about texts that their principal may read.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
@@ -27,29 +27,29 @@ use crate::values::model::number::CheckpointNumber;
 use crate::values::model::principal::{Principal, PrincipalKey};
 use crate::values::model::verb::Verb;
 
-/// The most resources of one subscription, and the most bytes of their URIs together.
+/// Maximum number of resources of one subscription, and maximum size of their URIs together.
 const MOST: usize = 128;
 const MOST_BYTES: usize = 32 << 10;
-/// The most requests that were acknowledged and are not waiting yet.
+/// Maximum number of acknowledged requests that do not wait yet.
 const MOST_ACCEPTED: usize = 1_024;
-/// How often it is looked whether a client is gone, while nothing changes.
+/// Interval of checks that a client is still connected, while nothing changes.
 const IDLE: Duration = Duration::from_secs(30);
 
-/// The resources that a client subscribed to, each with the hash of what was published when it was
-/// last looked at.
+/// The resources that a client subscribed to, each with the hash of its published text at the
+/// last check.
 type Subscribed = Mutex<BTreeMap<String, Option<Digest>>>;
 
-/// What a connection of the older lifecycle asked for.
+/// The subscriptions of a connection of the older lifecycle.
 #[derive(Debug, Default)]
 pub(super) struct Session {
-    /// Who began it.
+    /// The principal who began it.
     pub(super) principal: OnceLock<Option<Principal>>,
     subscribed: Arc<Subscribed>,
     is_begun: AtomicBool,
 }
 
 impl Session {
-    /// Whether it begins with this message of the client.
+    /// Returns true if it begins with this message of the client.
     pub(super) fn begins(&self) -> bool {
         !self.is_begun.swap(true, Ordering::Relaxed)
     }
@@ -60,35 +60,36 @@ impl Session {
     }
 }
 
-/// Looks at what is published, for all who wait for changes.
+/// Checks the published texts, for all who wait for changes.
 #[derive(Debug, Default)]
 pub(super) struct Looks {
-    /// After a change one look at a time, however many wait: what they cost is kept out of the way of
-    /// calls.
+    /// After a change one check runs at a time, however many clients wait, so that checks do not
+    /// slow down calls.
     turn: tokio::sync::Mutex<()>,
-    /// What was published when a request was acknowledged, by the task that answers it.
+    /// The last checkpoints when a request was acknowledged, by the task that answers it.
     accepted: Mutex<HashMap<tokio::task::Id, Heads>>,
-    /// The hash of the list of a vault for a principal, and at which change it was taken.
+    /// The hash of the list of a vault for a principal, with the number of the change at which it
+    /// was computed.
     lists: Mutex<HashMap<ListKey, (u64, Digest)>>,
 }
 
 /// The name of a vault, and a principal.
 type ListKey = (Option<String>, Option<String>);
 
-/// What a client knows of what is published.
+/// The state that a client was last notified of.
 #[derive(Debug, Default)]
 struct Seen {
     /// The hash of the list of each vault.
     lists: BTreeMap<Option<String>, Digest>,
-    /// Whether the tools of governed vaults are listed.
+    /// True if the tools of governed vaults are listed.
     is_governed: Option<bool>,
 }
 
-/// What was published when a client began to wait: by vault, the last checkpoint.
+/// The last checkpoint of each vault when a client began to wait.
 type Heads = BTreeMap<Option<String>, CheckpointNumber>;
 
 impl Shared {
-    /// Tells a client of the older lifecycle of changes, until it is gone.
+    /// Notifies a client of the older lifecycle of changes, until it is gone.
     pub(super) async fn follow(self: Arc<Self>, session: Arc<Session>, peer: Peer<RoleServer>) {
         let principal = session.principal.get().cloned().flatten();
         let subscribed = Arc::clone(&session.subscribed);
@@ -100,7 +101,7 @@ impl Shared {
         self.tell((Asker::of(principal), wanted, None), subscribed, &Channel::Peer(peer)).await;
     }
 
-    /// Tells a client what it listens to, until it listens no more.
+    /// Notifies a client of the changes that it listens to, until it stops.
     pub(super) async fn listened(
         self: Arc<Self>,
         principal: Option<Principal>,
@@ -123,7 +124,7 @@ impl Shared {
         }
     }
 
-    /// Which notifications a client may ask for: those of what is offered.
+    /// Returns the notifications that a client may ask for: those of offered lists.
     pub(super) fn accepted(&self, requested: &SubscriptionFilter) -> SubscriptionFilter {
         let mut accepted = requested.clone();
         if !self.offer.may_change() {
@@ -143,10 +144,10 @@ impl Shared {
             uris.truncate(MOST);
             uris.shrink_to_fit();
         }
-        // The task goes on once the acknowledgement is on its way, and others come before it.
+        // The task continues after the acknowledgement, and other tasks may run before.
         if let Some(task) = tokio::task::try_id() {
             let mut known = self.looks.accepted();
-            // Those of requests that ended before.
+            // Entries of requests that ended before are removed.
             if known.len() >= MOST_ACCEPTED {
                 known.clear();
             }
@@ -155,15 +156,16 @@ impl Shared {
         accepted
     }
 
-    /// Whether a text could be the URI of a resource.
+    /// Returns true if a text could be the URI of a resource.
     fn is_resource(&self, uri: &str) -> bool {
         uri.len() <= MAX_URI_BYTES && self.inner(uri).is_some()
     }
 
-    /// Subscribes a client of the older lifecycle to a resource. Whether there is one is not told.
+    /// Subscribes a client of the older lifecycle to a resource, without revealing whether
+    /// it exists.
     ///
     /// # Errors
-    /// It is no URI, or there are too many.
+    /// The text is not a URI, or there are too many.
     pub(super) fn subscribe(
         &self,
         asker: &Asker,
@@ -197,8 +199,8 @@ impl Shared {
     ) {
         let mut changes = self.watch.changes();
         let asker = Arc::new(asker);
-        // What is published now is no change, and what is published from now on is one, however long it
-        // takes until there is time to look.
+        // Texts that are published now are not a change, and every later publication is one,
+        // however late the check.
         let heads = heads.unwrap_or_else(|| self.heads());
         let is_governed = self.offer.may_change().then(|| self.is_governed());
         let seen = Arc::new(Mutex::new(Seen { is_governed, ..Seen::default() }));
@@ -215,7 +217,7 @@ impl Shared {
         if begin.is_none() {
             return;
         }
-        // What was sealed between may have been noticed before this waited.
+        // A checkpoint in between may have been noticed before this waited.
         changes.mark_changed();
         loop {
             tokio::select! {
@@ -241,7 +243,7 @@ impl Shared {
         }
     }
 
-    /// What changed since it was last looked.
+    /// Returns the changes since the last check.
     async fn looked(
         self: &Arc<Self>,
         asker: &Arc<Asker>,
@@ -255,7 +257,7 @@ impl Shared {
             let mut now = subscribed.lock().unwrap_or_else(PoisonError::into_inner).clone();
             let mut changed = shared.look(&asker, &mut seen, &mut now, heads.as_ref());
             let mut subscribed = subscribed.lock().unwrap_or_else(PoisonError::into_inner);
-            // What was unsubscribed meanwhile is not told.
+            // Resources that were unsubscribed meanwhile are left out.
             changed.resources.retain(|uri| subscribed.contains_key(uri));
             for (uri, hash) in now {
                 if let Some(known) = subscribed.get_mut(&uri) {
@@ -267,7 +269,7 @@ impl Shared {
         tokio::task::spawn_blocking(look).await.ok()
     }
 
-    /// Brings what a client knows, and the hashes of resources, up to date; gives what changed. What
+    /// Updates the client's state and the hashes of resources; returns the changes. A text that
     /// cannot be read now has not changed.
     fn look(
         &self,
@@ -316,15 +318,15 @@ impl Shared {
         changed
     }
 
-    /// The last checkpoint of each vault whose log can be read. This is done at once, between answers,
-    /// and looks into no document.
+    /// Returns the last checkpoint of each vault whose log can be read. This runs between answers,
+    /// and reads no document.
     fn heads(&self) -> Heads {
         let places = self.vaults.places();
         let head = |root: &Path| {
             let vault = self.vault(root).ok()?;
             let source = CheckpointSource::open(&vault, sight::NEED, &mut |_, _| ()).ok()?;
             let head = Snapshot::whole_of(&vault, &source, None).ok()?.checkpoint();
-            // Before the first one there is nothing to look at.
+            // There is nothing to check before the first checkpoint.
             Some(head).filter(|head| *head != CheckpointNumber::NONE)
         };
         let heads = places.iter().zip(self.vaults.roots());
@@ -332,8 +334,8 @@ impl Shared {
         heads.collect()
     }
 
-    /// The hash of what a principal may read in a vault, unless it is known, and those of some
-    /// resources. Nothing of it is handed out.
+    /// Returns a hash of everything that a principal may read in a vault, unless it is known, and
+    /// one hash for each resource. No text is returned.
     fn sight(
         &self,
         asker: &Asker,
@@ -360,7 +362,7 @@ impl Looks {
 
     fn keep(&self, key: ListKey, list: (u64, Digest)) {
         let mut lists = self.lists.lock().unwrap_or_else(PoisonError::into_inner);
-        // Those of principals who are gone are of an earlier change.
+        // Hashes of principals who are gone belong to an earlier change.
         lists.retain(|_, (at, _)| *at >= list.0);
         lists.insert(key, list);
     }

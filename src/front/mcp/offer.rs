@@ -1,4 +1,4 @@
-//! Which tools a server offers: those of a profile, or some of them (MCP-16).
+//! The tools that a server offers: those of a profile, or some of them (MCP-16).
 
 use super::tools::{ALL, Tool};
 use crate::service::report::client::{SchemasReport, ToolSchemas};
@@ -6,29 +6,29 @@ use crate::service::report::failure::{Code, Failure};
 pub(crate) use crate::values::model::verb::Profile;
 use crate::values::text_util::nearest;
 
-/// What the user says of the tools to offer.
+/// The user's choice of tools.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Choice {
-    /// Those of this profile.
+    /// The profile.
     pub(crate) profile: Profile,
-    /// Of them only these; all where there is none.
+    /// Tools of the profile to offer; all if empty.
     pub(crate) names: Vec<String>,
-    /// Of them only those that change nothing.
+    /// True to offer only tools that change nothing.
     pub(crate) read_only: bool,
 }
 
 /// The tools that a server offers, in the order in which it lists them.
 pub(super) struct Offer {
-    /// The profile that they are of.
+    /// Their profile.
     pub(super) profile: Profile,
     tools: Vec<&'static Tool>,
 }
 
 impl Offer {
-    /// The tools of a choice.
+    /// Returns the tools of a choice.
     ///
     /// # Errors
-    /// A name is none of them.
+    /// A name is not one of the tools.
     pub(super) fn of(choice: &Choice) -> Result<Self, Failure> {
         let is_offered =
             |tool: &&Tool| tool.profile <= choice.profile && !(choice.read_only && tool.changes);
@@ -41,33 +41,33 @@ impl Offer {
         Ok(Self { profile: choice.profile, tools })
     }
 
-    /// Each tool.
+    /// Returns the offered tools.
     pub(super) fn tools(&self) -> impl Iterator<Item = &'static Tool> {
         self.tools.iter().copied()
     }
 
-    /// Whether it has a tool.
+    /// Returns true if a tool is offered.
     pub(super) fn has(&self, name: &str) -> bool {
         self.find(name).is_some()
     }
 
-    /// Whether resources are offered: only with the tool that reads the same.
+    /// Returns true if resources are offered: only with the tool that reads the same.
     pub(super) fn has_resources(&self) -> bool {
         self.has("context_read")
     }
 
-    /// Whether what is listed depends on whether a vault is governed.
+    /// Returns true if the list depends on whether a vault is governed.
     pub(super) fn may_change(&self) -> bool {
         self.tools().any(|tool| tool.is_governed)
     }
 
-    /// The tool with a name.
+    /// Returns the offered tool with a name.
     pub(super) fn find(&self, name: &str) -> Option<&'static Tool> {
         self.tools().find(|tool| tool.name == name)
     }
 }
 
-/// The full schemas of a tool, or of all.
+/// Returns the full schemas of a tool, or of all.
 ///
 /// # Errors
 /// No tool has the name.
@@ -85,7 +85,7 @@ pub(crate) fn schemas(name: Option<&str>) -> Result<SchemasReport, Failure> {
     Ok(SchemasReport { tools })
 }
 
-/// The tool with a name, of whichever profile.
+/// Returns the tool with a name, of any profile.
 fn known(name: &str) -> Result<&'static Tool, Failure> {
     ALL.iter().find(|tool| tool.name == name).ok_or_else(|| {
         let known = ALL.iter().map(|tool| tool.name);
@@ -93,11 +93,11 @@ fn known(name: &str) -> Result<&'static Tool, Failure> {
             Some(near) => format!("did you mean `{near}`?"),
             None => format!("tools are {}", known.collect::<Vec<_>>().join(", ")),
         };
-        Failure::new(Code::Usage, format!("`{name}` is no tool")).hint(hint)
+        Failure::new(Code::Usage, format!("unknown tool `{name}`")).hint(hint)
     })
 }
 
-/// Refuses a name that a choice has no tool of.
+/// Refuses a name that is not one of the chosen tools.
 fn check(
     name: &str,
     choice: &Choice,
@@ -111,7 +111,7 @@ fn check(
     Err(match tool.profile > choice.profile {
         true => {
             let message =
-                format!("`{name}` is no tool of the profile `{}`", choice.profile.as_str());
+                format!("`{name}` is not a tool of the profile `{}`", choice.profile.as_str());
             Failure::new(Code::Usage, message).hint(format!("`--profile {profile}` has it"))
         }
         false => Failure::new(Code::Usage, format!("`{name}` changes the vault"))
@@ -156,7 +156,7 @@ mod tests {
             ["context_init", "context_read"]
         );
         let refused = |name| Offer::of(&choice(&[name])).err().unwrap().message;
-        insta::assert_snapshot!(refused("context_reed"), @"`context_reed` is no tool");
-        insta::assert_snapshot!(refused("context_reject"), @"`context_reject` is no tool of the profile `reader`");
+        insta::assert_snapshot!(refused("context_reed"), @"unknown tool `context_reed`");
+        insta::assert_snapshot!(refused("context_reject"), @"`context_reject` is not a tool of the profile `reader`");
     }
 }

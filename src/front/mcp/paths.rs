@@ -1,12 +1,12 @@
-//! What a client on another machine is told: no path of this one. Paths in the vault are relative to
-//! it, and stay.
+//! Removes paths of this machine from texts for a client on another one. Paths in the vault are
+//! relative to it, and stay.
 
 use std::path::Path;
 
 use crate::service::report::failure::{Code, Failure};
 use crate::values::model::hint::Hint;
 
-/// Failures whose words come from this machine, and not from the arguments of a call.
+/// Failures whose texts come from this machine, and not from the arguments of a call.
 const OF_MACHINE: [Code; 6] = [
     Code::Io,
     Code::NoVault,
@@ -16,18 +16,18 @@ const OF_MACHINE: [Code; 6] = [
     Code::SearchFailed,
 ];
 
-/// What is told in place of a text that names a path.
-const KEPT_BACK: &str = "the server cannot read or write what it needs; who runs it finds out with \
-    `ctx verify`";
+/// Replacement of a text that names a path.
+const KEPT_BACK: &str = "the server cannot read or write a file that it needs; its operator finds the \
+    cause with `ctx verify`";
 
-/// A text in which the folder of the vault is not named.
+/// Returns a text without the folder of the vault.
 fn without_root(text: &str, root: &Path) -> String {
     let root = root.display().to_string();
     let inside = text.replace(&format!("{root}/"), "");
     inside.replace(&root, "the vault's folder")
 }
 
-/// Whether a text names an absolute path.
+/// Returns true if a text names an absolute path.
 fn names_path(text: &str) -> bool {
     let begins = |before: Option<char>| before.is_none_or(|c| " `'\"(=:".contains(c));
     text.match_indices('/').any(|(at, _)| {
@@ -37,13 +37,13 @@ fn names_path(text: &str) -> bool {
     })
 }
 
-/// A note of an answer, for a client on another machine.
+/// Returns a note of an answer, for a client on another machine.
 pub(super) fn note(text: &str, root: &Path) -> String {
     let text = without_root(text, root);
     if names_path(&text) { KEPT_BACK.to_owned() } else { text }
 }
 
-/// A failure, for a client on another machine.
+/// Returns a failure, for a client on another machine.
 pub(super) fn failure(mut failure: Failure, root: &Path) -> Failure {
     let is_of_machine = OF_MACHINE.contains(&failure.code);
     failure.message = without_root(&failure.message, root);

@@ -1,4 +1,4 @@
-//! How far a call is, for a client that asked to be told (MCP-31).
+//! The progress of a call, for a client that asked for it (MCP-31).
 
 use std::convert::Infallible;
 use std::time::Duration;
@@ -13,7 +13,7 @@ use crate::service::workspace::call::work::Work;
 /// The time between two notifications.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// Steps that were told: each phase counts on from the end of the one before it.
+/// Reported steps: each phase continues from the end of the one before it.
 #[derive(Debug, Default)]
 struct Told {
     phase: Phase,
@@ -22,7 +22,7 @@ struct Told {
 }
 
 impl Told {
-    /// The steps so far, and of how many that are known, if they are more than were told.
+    /// Returns the steps so far and their known total, if they are more than were reported.
     fn more(&mut self, (phase, done, total): (Phase, usize, usize)) -> Option<(f64, f64)> {
         if phase != self.phase {
             (self.phase, self.before) = (phase, self.steps);
@@ -40,7 +40,7 @@ fn number(steps: usize) -> f64 {
     f64::from(u32::try_from(steps).unwrap_or(u32::MAX))
 }
 
-/// Tells the client of a request how far its work is, until it is dropped.
+/// Notifies the client of a request of the progress of its work, until it is dropped.
 pub(super) async fn told(context: &RequestContext<RoleServer>, work: &Work) -> Infallible {
     let Some(token) = context.meta.get_progress_token() else {
         return std::future::pending().await;
@@ -53,7 +53,7 @@ pub(super) async fn told(context: &RequestContext<RoleServer>, work: &Work) -> I
         let about = ProgressNotificationParam::new(token.clone(), steps)
             .with_total(total)
             .with_message(progress.words());
-        // A client that is gone is noticed by what sends the answer.
+        // Sending the answer reveals that a client is gone.
         let _ = context.peer.notify_progress(about).await;
     }
 }
@@ -71,7 +71,7 @@ mod tests {
         assert_eq!(told.more((Phase::Indexing, 9, 9)), Some((9.0, 9.0)));
         assert_eq!(told.more((Phase::Checking, 0, 20)), None);
         assert_eq!(told.more((Phase::Checking, 2, 20)), Some((11.0, 29.0)));
-        // A second look at a vault begins again.
+        // A second check of a vault begins again.
         assert_eq!(told.more((Phase::Checking, 1, 20)), None);
     }
 }

@@ -1,5 +1,5 @@
-//! Requests that are no calls of tools: they are worked on as calls are, and fail with an error of
-//! the protocol (MCP-26).
+//! Requests that are not calls of tools: they run like calls, and fail with an error of the
+//! protocol (MCP-26).
 
 use std::sync::Arc;
 
@@ -20,28 +20,28 @@ use crate::service::report::failure::{Code, Failure};
 use crate::service::workspace::call::Call;
 use crate::values::model::verb::Verb;
 
-/// The error of a request that is sound, but is not answered now.
+/// The error of a valid request that cannot be answered now.
 const NOT_NOW: ErrorCode = ErrorCode(-32_000);
 
-/// A list of which a client gets one page after the other.
+/// A list that a client gets page by page.
 pub(super) struct List<T> {
-    /// The method.
     pub(super) method: &'static str,
     /// The verb that lists the same.
     pub(super) verb: Verb,
     /// The member of the result.
     pub(super) member: &'static str,
-    /// A page of one vault, which has this name if there are several, and where it was found.
+    /// Returns a page of one vault, which has this name if there are several, and where it
+    /// was found.
     pub(super) page: PageOf<T>,
 }
 
 type PageOf<T> = fn(&mut Call<'_>, Option<&str>, &Start<'_>) -> Result<(Vec<T>, Found), Failure>;
 
 impl Shared {
-    /// A page of a list, and the cursor of the next one; one vault comes after the other.
+    /// Returns a page of a list, and the cursor of the next one; one vault follows the other.
     ///
     /// # Errors
-    /// The cursor is none, or what is published cannot be read.
+    /// The cursor is invalid, or published texts cannot be read.
     pub(super) fn paged<T: Serialize>(
         &self,
         asker: &Asker,
@@ -72,7 +72,7 @@ impl Shared {
         Ok((listed, next))
     }
 
-    /// The vault of a cursor, and what names the page in that; none for the first one.
+    /// Returns the vault of a cursor, and the rest of the cursor; `None` for the first page.
     fn place_of<'t>(
         &self,
         tag: &Tag,
@@ -85,10 +85,10 @@ impl Shared {
         }
     }
 
-    /// Refuses a cursor of a list that has one page: the server gave none.
+    /// Refuses a cursor of a list with one page, because the server never returned one.
     ///
     /// # Errors
-    /// There is one.
+    /// There is a cursor.
     pub(super) fn check_first(
         &self,
         request: Option<PaginatedRequestParams>,
@@ -99,7 +99,7 @@ impl Shared {
         }
     }
 
-    /// The answer to a request of a method, as far as the limits let it be worked on.
+    /// Answers a request of a method, within the limits.
     ///
     /// # Errors
     /// As `work`.
@@ -126,7 +126,7 @@ impl Shared {
     }
 }
 
-/// A failure as an error of the protocol, with the report of the failure as its data.
+/// Returns a failure as an error of the protocol, with the report of the failure as its data.
 fn error(failure: Failure, profile: Profile) -> ErrorData {
     let code = match failure.code {
         Code::UnknownId
@@ -136,7 +136,7 @@ fn error(failure: Failure, profile: Profile) -> ErrorData {
         | Code::IdInvalid
         | Code::Withheld => ErrorCode::RESOURCE_NOT_FOUND,
         Code::Usage
-        // A client that has a cursor for invalid begins again.
+        // A client whose cursor is invalid begins again.
         | Code::Changed
         | Code::AnswerTooLarge
         | Code::UnknownPack
@@ -149,7 +149,7 @@ fn error(failure: Failure, profile: Profile) -> ErrorData {
     ErrorData::new(code, text, data)
 }
 
-/// What is requested, as the log says it. Parameters that are null are left out.
+/// Returns a request as the log records it. Parameters that are null are left out.
 pub(super) fn said(verb: Verb, name: &'static str, mut params: Value) -> Said {
     if let Value::Object(members) = &mut params {
         members.retain(|_, value| !value.is_null());
@@ -157,8 +157,8 @@ pub(super) fn said(verb: Verb, name: &'static str, mut params: Value) -> Said {
     Said { verb, name, words: serde_jcs::to_string(&params).unwrap_or_default() }
 }
 
-/// The bytes that are recorded of what is sent.
+/// Returns the bytes that are recorded of an answer.
 pub(super) fn bytes(sent: &impl Serialize) -> Vec<u8> {
-    // Only numbers that JSON has no form for could fail, and there are none.
+    // Only numbers without a JSON form could fail, and there are none.
     serde_jcs::to_vec(sent).unwrap_or_default()
 }

@@ -1,4 +1,4 @@
-//! Resources: what is published, by `contextnest://` URIs (MCP-24, MCP-25). A resource is read by
+//! Resources: published documents, by `contextnest://` URIs (MCP-24, MCP-25). A resource is read by
 //! the call of `context_read`, and recorded as that.
 
 use rmcp::model::{
@@ -23,23 +23,23 @@ use crate::text::uri::{MAX_URI_BYTES, SCHEME, Uri};
 use crate::values::model::verb::Verb;
 use crate::values::text_util::beginning;
 
-/// What is read is a text between two lines of Markdown.
+/// A resource is a text between two lines of Markdown.
 const MARKDOWN: &str = "text/markdown";
-/// The most resources of a page.
+/// Maximum number of resources of a page.
 pub(super) const PAGE: usize = 100;
-/// The most bytes of a title and of a description.
+/// Maximum size of a title and of a description, in bytes.
 pub(super) const TITLE: usize = 200;
 pub(super) const DESCRIPTION: usize = 400;
-/// The member of `_meta` that says where a text comes from.
+/// The member of `_meta` with the origin of a text.
 const PROVENANCE: &str = "contextnest/report";
-/// What a resource that is not there is told by, whatever the reason.
+/// The message about a missing resource, whatever the reason.
 const NOT_THERE: &str = "no resource has this URI";
 
 impl Shared {
-    /// A page of the resources of the vaults.
+    /// Returns a page of the resources of the vaults.
     ///
     /// # Errors
-    /// The cursor is none, or what is published cannot be read.
+    /// The cursor is invalid, or published texts cannot be read.
     pub(super) fn resources(
         &self,
         asker: &Asker,
@@ -55,7 +55,7 @@ impl Shared {
         Ok(result)
     }
 
-    /// The forms of URIs that can be read.
+    /// Returns the forms of URIs that can be read.
     pub(super) fn resource_templates(&self) -> ListResourceTemplatesResult {
         let vault = if self.vaults.places() == [None] { "" } else { "{vault}/" };
         let template = |form: &str, name: &str, title: &str, description: &str| {
@@ -90,7 +90,7 @@ impl Shared {
             .with_cache_scope(CacheScope::Private)
     }
 
-    /// One resource.
+    /// Returns one resource.
     ///
     /// # Errors
     /// Nothing that the reader may read is published under this URI.
@@ -103,7 +103,7 @@ impl Shared {
             Ok(contents)
         });
         let contents = read.map_err(|failure| match failure.code {
-            // Whether there is a draft, a retired document, or one of others, is not told.
+            // The answer must not reveal a draft, a retired document, or one of others.
             Code::UnknownId | Code::ForeignVault | Code::VaultNotAllowed => {
                 Failure { details: failure.details, ..not_there() }
             }
@@ -113,8 +113,8 @@ impl Shared {
         Ok(result.with_ttl_ms(0).with_cache_scope(CacheScope::Private))
     }
 
-    /// The vault of a URI, and the URI as that vault reads it: where there are several, the name of
-    /// one stands before the path.
+    /// Returns the vault of a URI, and the URI as that vault reads it: with several vaults, the
+    /// name of one precedes the path.
     pub(super) fn inner(&self, uri: &str) -> Option<(Option<&str>, String)> {
         if !is_uri(uri) || uri.len() > 2 * MAX_URI_BYTES {
             return None;
@@ -126,10 +126,10 @@ impl Shared {
 
 pub(super) fn not_there() -> Failure {
     Failure::new(Code::UnknownId, NOT_THERE)
-        .hint("`resources/list` and `context_overview` list what is published")
+        .hint("`resources/list` and `context_overview` list published documents")
 }
 
-/// A page of the resources of one vault.
+/// Returns a page of the resources of one vault.
 fn listed(
     call: &mut Call<'_>,
     place: Option<&str>,
@@ -141,12 +141,12 @@ fn listed(
     let packs = found.packs.iter().map(|(uri, pack)| of_pack(place, uri, pack));
     let resources = documents.chain(packs).collect();
     let (checkpoint, seen) = (found.checkpoint, found.seen);
-    // What no URI names is passed over, too.
+    // Documents without a URI are skipped, too.
     let (given, left) = (PAGE, found.all.saturating_sub(start.skipped));
     Ok((resources, Found { checkpoint, seen, given, goes_on: left > PAGE, is_past: left == 0 }))
 }
 
-/// A URI with the name of its vault before the path, where there are several.
+/// Returns a URI with the name of its vault before the path, if there are several.
 pub(super) fn named(place: Option<&str>, uri: &Uri) -> String {
     let uri = uri.to_string();
     match place {
@@ -193,11 +193,11 @@ fn meta(value: Value) -> MetaObject {
     meta
 }
 
-/// The bytes that are recorded of a resource that is read again, from the log of its vault: the name
-/// of that may stand before the path.
+/// Returns the bytes that are recorded of a resource that is read again, for the log of its vault:
+/// the name of the vault may precede the path.
 ///
 /// # Errors
-/// It is not there.
+/// The resource does not exist.
 pub(super) fn again(call: &mut Call<'_>, params: &JsonObject) -> Result<Vec<u8>, Failure> {
     let uri = params.get("uri").and_then(Value::as_str).ok_or_else(not_there)?;
     let found = contents(call, uri, uri).or_else(|why| {
@@ -207,7 +207,7 @@ pub(super) fn again(call: &mut Call<'_>, params: &JsonObject) -> Result<Vec<u8>,
     Ok(bytes(&json!({"contents": [found?]})))
 }
 
-/// The text that a URI names, between its two lines, with the report of it.
+/// Returns the text of a URI, between its two lines, with its report.
 fn contents(call: &mut Call<'_>, uri: &str, inner: &str) -> Result<ResourceContents, Failure> {
     let (vault, source) = places(call, read::NEED)?;
     let reading = call.read((&vault, &source), inner, None)?;

@@ -1,34 +1,34 @@
-//! Places that many clients share. One principal has at most half of them (MCP-13).
+//! Permits that many clients share. One principal has at most half of them (MCP-13).
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-/// Places for work.
+/// A pool of permits.
 pub(super) struct Shares {
     all: Arc<Semaphore>,
-    /// How many one principal has.
+    /// Maximum number of one principal.
     most: usize,
-    /// Those of each principal who asked. The file of tokens bounds their number.
+    /// The permits of each principal so far. The file of tokens limits their number.
     own: Mutex<HashMap<String, Arc<Semaphore>>>,
 }
 
-/// A place, until it is dropped.
+/// A permit, until it is dropped.
 pub(super) struct Held {
     _own: Option<OwnedSemaphorePermit>,
     _one: OwnedSemaphorePermit,
 }
 
 impl Shares {
-    /// So many places.
+    /// Returns a pool of this size.
     pub(super) fn of(places: usize) -> Self {
         let all = Arc::new(Semaphore::new(places));
         Self { all, most: (places / 2).max(1), own: Mutex::default() }
     }
 
-    /// Waits for a place: first for one of the principal's share, then for a free one. The user of a
-    /// server without tokens has all.
+    /// Waits for a permit: first for one of the principal's share, then for a free one. The user of
+    /// a server without tokens has all.
     pub(super) async fn take(&self, principal: Option<&str>) -> Held {
         let own = match principal {
             Some(principal) => Some(acquired(self.share(principal)).await),
@@ -50,7 +50,7 @@ impl Shares {
 }
 
 async fn acquired(places: Arc<Semaphore>) -> OwnedSemaphorePermit {
-    // These are never closed, so that this does not fail.
+    // The semaphores are never closed, so this cannot fail.
     places.acquire_owned().await.expect("the semaphore is never closed")
 }
 
@@ -76,7 +76,7 @@ mod tests {
             assert!(soon(Some("bo")).await.is_err());
             drop(ana);
             assert!(soon(Some("bo")).await.is_ok());
-            // A server with one place serves all.
+            // A server with one permit serves everyone.
             assert!(
                 timeout(Duration::from_millis(20), Shares::of(1).take(Some("a"))).await.is_ok()
             );

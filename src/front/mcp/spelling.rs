@@ -1,5 +1,4 @@
-//! The calls that hints name, as tools; what no tool does is named as the command that a person
-//! types.
+//! Spells the calls in hints as tools; calls without a tool are spelled as commands for a person.
 
 use serde_json::{Value, json};
 
@@ -10,7 +9,7 @@ use crate::service::report::spelling::command_line;
 use crate::service::workspace::source::ALL as ALL_SOURCES;
 use crate::values::model::hint::{Argument, Call, Verb};
 
-/// How calls are spelled for who has the tools of a profile.
+/// Returns the spelling of calls for a user of the tools of a profile.
 pub(super) fn of(profile: Profile) -> Spell {
     match profile {
         Profile::Reader => |call| spell(call, Profile::Reader),
@@ -19,12 +18,12 @@ pub(super) fn of(profile: Profile) -> Spell {
     }
 }
 
-/// Whether the first argument of a call is an option.
+/// Returns true if the first argument of a call is an option.
 fn is_option(call: &Call) -> bool {
     matches!(call.arguments.first(), Some(Argument::Word(word)) if word.starts_with('-'))
 }
 
-/// A call as the tool to call, with its argument; one that no tool of the profile makes as a command.
+/// Spells a call as a tool with its argument, or as a command if no tool of the profile makes it.
 fn spell(call: &Call, profile: Profile) -> String {
     let tool = call.verb.tool().filter(|tool| tool.profile <= profile);
     let tool = tool.map(|tool| (tool.name, tool.argument));
@@ -50,8 +49,8 @@ fn spell(call: &Call, profile: Profile) -> String {
     }
 }
 
-/// Options of a command as arguments of a tool: one with a value, or one that is `true`. `None` if
-/// the tool lacks one of them.
+/// Spells options of a command as arguments of a tool: one with a value, or one that is `true`.
+/// `None` if the tool lacks one of them.
 fn options(tool: &str, options: &[Argument]) -> Option<String> {
     let schema = ALL.iter().find(|one| one.name == tool)?.schemas().0;
     let (mut out, mut rest) = (String::new(), options);

@@ -1,4 +1,4 @@
-//! The vaults of a server. With names, each call says which one it is about (MCP-15).
+//! The vaults of a server. With names, each call names its vault (MCP-15).
 
 use std::path::PathBuf;
 
@@ -10,9 +10,9 @@ use crate::values::text_util::{beginning, nearest};
 
 /// The argument that names a vault.
 const ARGUMENT: &str = "vault";
-/// The most vaults of a server.
+/// Maximum number of vaults of a server.
 const MOST: usize = 64;
-/// The longest name, in bytes.
+/// Maximum length of a name, in bytes.
 const LONGEST: usize = 64;
 
 /// The vaults that are served.
@@ -24,17 +24,15 @@ pub(crate) enum Vaults {
     Named(Vec<(String, PathBuf)>),
 }
 
-/// A vault as it is named on a command line: `NAME=DIR`, or a folder alone.
+/// A vault as named on a command line: `NAME=DIR`, or a folder alone.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Given {
-    /// Its name.
     pub(crate) name: Option<String>,
-    /// Its folder.
     pub(crate) dir: PathBuf,
 }
 
 impl Given {
-    /// What an option says. What stands before `=` is a name if it may be one; `./a=b` is a folder.
+    /// Parses an option. The text before `=` is a name if it may be one; `./a=b` is a folder.
     pub(crate) fn of(option: &std::path::Path) -> Self {
         let named = option.to_str().and_then(|text| text.split_once('='));
         match named.filter(|(name, _)| is_name(name)) {
@@ -45,10 +43,10 @@ impl Given {
 }
 
 impl Vaults {
-    /// Vaults with these names and folders.
+    /// Returns vaults with these names and folders.
     ///
     /// # Errors
-    /// One of several has no name, two have one name, or there are too many.
+    /// One of several vaults lacks a name, two have the same name, or there are too many.
     pub(crate) fn of(found: Vec<(Option<String>, PathBuf)>) -> Result<Self, Failure> {
         let usage = |message: String| {
             let hint = "name each of several vaults: `--vault policies=DIR --vault runbooks=DIR`";
@@ -62,7 +60,7 @@ impl Vaults {
         for (name, root) in found {
             match name {
                 None if is_one => return Ok(Self::One(root)),
-                None => return Err(usage(format!("the vault `{}` has no name", root.display()))),
+                None => return Err(usage(format!("the vault `{}` needs a name", root.display()))),
                 Some(name) => vaults.push((name, root)),
             }
         }
@@ -73,10 +71,10 @@ impl Vaults {
         }
     }
 
-    /// The folder of the vault that a call names, whose name is taken out of its arguments.
+    /// Returns the folder of the vault that a call names, and removes its name from the arguments.
     ///
     /// # Errors
-    /// It names none, and there are several, or one that is not served.
+    /// The call names none of several vaults, or one that is not served.
     pub(super) fn take(&self, arguments: &mut JsonObject) -> Result<&PathBuf, Failure> {
         let vaults = match self {
             Self::One(root) => return Ok(root),
@@ -93,7 +91,7 @@ impl Vaults {
             }
             (Some(Value::String(name)), _) => name,
             (Some(_), _) => {
-                let message = "the value of `vault` is no text";
+                let message = "the value of `vault` is not a text";
                 return Err(Failure::new(Code::Usage, message).hint(known));
             }
         };
@@ -108,8 +106,8 @@ impl Vaults {
         })
     }
 
-    /// The names of several vaults, which stand before what is of one of them; one nameless place of
-    /// a single vault.
+    /// Returns the names of several vaults, which precede names inside of one of them; one nameless
+    /// place of a single vault.
     pub(super) fn places(&self) -> Vec<Option<&str>> {
         match self {
             Self::Named(vaults) if vaults.len() > 1 => {
@@ -119,8 +117,8 @@ impl Vaults {
         }
     }
 
-    /// The vault of a name that stands before something, in the order of [`Self::places`], and what
-    /// it stands before; none where it has to stand there and names none.
+    /// Splits the name of a vault from the rest of a text; returns the vault in the order of
+    /// [`Self::places`], and the rest. `None` if a name is required but missing.
     pub(super) fn parted<'t>(&self, text: &'t str) -> Option<(Option<&str>, &'t str)> {
         let places = self.places();
         if places == [None] {
@@ -131,12 +129,12 @@ impl Vaults {
         Some((place, rest))
     }
 
-    /// The arguments of a request that is about a vault.
+    /// Returns the arguments of a request about a vault.
     pub(super) fn arguments(place: Option<&str>) -> JsonObject {
         place.map(|name| (ARGUMENT.to_owned(), name.into())).into_iter().collect()
     }
 
-    /// A tool as clients are told of it: with the argument that names a vault.
+    /// Returns a tool for clients, with the argument that names a vault.
     pub(super) fn described(&self, mut tool: Tool) -> Tool {
         let Self::Named(vaults) = self else { return tool };
         let mut schema = (*tool.input_schema).clone();
@@ -157,7 +155,7 @@ impl Vaults {
         tool
     }
 
-    /// The folder of each.
+    /// Returns the folder of each.
     pub(crate) fn roots(&self) -> impl Iterator<Item = &PathBuf> {
         let (one, named) = match self {
             Self::One(root) => (Some(root), [].as_slice()),
@@ -166,7 +164,7 @@ impl Vaults {
         one.into_iter().chain(named.iter().map(|(_, root)| root))
     }
 
-    /// What models are told of several vaults.
+    /// Returns the instructions for models about several vaults.
     pub(super) fn instructions(&self) -> &'static str {
         match self {
             Self::Named(vaults) if vaults.len() > 1 => {
@@ -177,7 +175,8 @@ impl Vaults {
     }
 }
 
-/// Whether a text may name a vault: letters, digits, `-`, `_` and `.`, and a letter or digit first.
+/// Returns true if a text may name a vault: letters, digits, `-`, `_` and `.`, and a letter or
+/// digit first.
 fn is_name(text: &str) -> bool {
     let sound = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
     text.starts_with(|c: char| c.is_ascii_alphanumeric())
@@ -219,7 +218,7 @@ mod tests {
         };
         assert!(matches!(of(&[None]), Ok(Vaults::One(_))));
         assert!(matches!(of(&[Some("a")]), Ok(Vaults::Named(_))));
-        assert_eq!(of(&[Some("a"), None]).unwrap_err(), "the vault `/v` has no name");
+        assert_eq!(of(&[Some("a"), None]).unwrap_err(), "the vault `/v` needs a name");
         assert_eq!(of(&[Some("a"), Some("a")]).unwrap_err(), "two vaults have the name `a`");
         assert!(of(&[Some("a"); 65]).is_err());
     }

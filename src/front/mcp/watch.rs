@@ -1,5 +1,5 @@
-//! Notices that a checkpoint log changed, whichever process writes it: once a second the log of each
-//! vault is looked at, while something waits for changes.
+//! Notices changes of checkpoint logs by any process: the log of each vault is checked once a
+//! second, while something waits for changes.
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,26 +11,26 @@ use tokio::sync::watch::{Receiver, Sender};
 use crate::files::vault::files::Stamp;
 use crate::values::model::layout::{DELTA_LOG, FULL_LOG};
 
-/// The time between two looks.
+/// The time between two checks.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// Those of each form of a log; none where it is not.
+/// The stamps of each form of a log; `None` if it does not exist.
 type Stamps = Vec<[Option<Stamp>; 2]>;
 
 /// The logs of some vaults.
 #[derive(Debug)]
 pub(super) struct Watch {
     roots: Vec<PathBuf>,
-    /// The logs when they were last looked at.
+    /// The logs at the last check.
     last: Mutex<Stamps>,
-    /// How often a change was noticed; what waits gets the last number only.
+    /// Number of noticed changes; receivers get only the last number.
     changes: Sender<u64>,
     is_looking: AtomicBool,
 }
 
 impl Watch {
-    /// The logs of the vaults at these folders, as they are now: what changes before something waits
-    /// is a change, too.
+    /// Watches the logs of the vaults in these folders, as they are now: a change before anything
+    /// waits is a change, too.
     pub(super) fn new(roots: impl Iterator<Item = PathBuf>) -> Arc<Self> {
         let roots: Vec<PathBuf> = roots.collect();
         let last = Mutex::new(stamps(&roots));
@@ -38,12 +38,12 @@ impl Watch {
         Arc::new(Self { roots, last, changes, is_looking: AtomicBool::new(false) })
     }
 
-    /// Something that waits for changes.
+    /// Returns a receiver that waits for changes.
     pub(super) fn changes(self: &Arc<Self>) -> Receiver<u64> {
         let receiver = self.changes.subscribe();
         if !self.is_looking.swap(true, Ordering::SeqCst) {
             let watch = Arc::downgrade(self);
-            // Looking at a file system may take long, so that it is not done between answers.
+            // Checking a file system may take long, so it does not run between answers.
             let looking = std::thread::Builder::new().name("ctx-watch".to_owned());
             let spawned = looking.spawn(move || {
                 while let Some(watch) = watch.upgrade() {
@@ -61,12 +61,12 @@ impl Watch {
         receiver
     }
 
-    /// The number of changes so far.
+    /// Returns the number of changes so far.
     pub(super) fn count(&self) -> u64 {
         *self.changes.borrow()
     }
 
-    /// Looks at the logs; whether something waits for changes still.
+    /// Checks the logs; returns true if something still waits for changes.
     fn look(&self) -> bool {
         if self.changes.is_closed() {
             self.is_looking.store(false, Ordering::SeqCst);

@@ -1,32 +1,32 @@
-//! The entry of a server in a client's configuration: read, and put there without a loss of what else
-//! is in the file (MCP-23).
+//! Reads and writes the entry of a server in a client's configuration, without changing the rest of
+//! the file (MCP-23).
 
 use serde_json::{Map, Value};
 
 use super::{Client, Started, jsonc, toml};
 
-/// Why a configuration is left as it is.
+/// The reason to leave a configuration as it is.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Unedited {
-    /// The text is not what the client reads.
+    /// The client could not read the text.
     #[error("{0}")]
     Invalid(String),
     /// The server has an entry of another kind.
-    #[error("`{0}` is there already, and is not a program that the client starts")]
+    #[error("`{0}` exists already, and is not a program that the client starts")]
     OtherKind(String),
     /// The server has the entry of another program.
-    #[error("`{0}` is there already, and starts another program")]
+    #[error("`{0}` exists already, and starts another program")]
     Other(String),
-    /// The place of the entry is spelled in a way that is not edited.
-    #[error("`mcp_servers` is spelled in a way to which no table can be added")]
+    /// The spelling of the entry's table cannot be edited.
+    #[error("the spelling of `mcp_servers` allows no further table")]
     Spelling,
 }
 
-/// The text with the entry of a server; none where it has the entry already. An entry of the same name
-/// is changed if it is ours, and keeps what the user added to it.
+/// Returns the text with the entry of a server; `None` if it already has the entry. An entry of the
+/// same name is changed if ctx wrote it, and keeps the additions of the user.
 ///
 /// # Errors
-/// It is left as it is.
+/// The configuration must stay as it is.
 pub(crate) fn with(
     client: Client,
     text: &str,
@@ -54,17 +54,17 @@ pub(crate) fn with(
     for (member, value) in wanted {
         expected[key][name][member] = value;
     }
-    // Nothing else changed.
+    // The edit must change nothing else.
     match read(client, &edited) {
         Ok(new) if new == expected => Ok((edited != text).then_some(edited)),
         _ => Err(Unedited::Spelling),
     }
 }
 
-/// The entries of a configuration: the members of the object with the servers.
+/// Returns the entries of a configuration: the members of the object with the servers.
 ///
 /// # Errors
-/// It cannot be read.
+/// The text cannot be read.
 pub(crate) fn entries(client: Client, text: &str) -> Result<Map<String, Value>, Unedited> {
     let mut all = read(client, text)?;
     Ok(match all.get_mut(client.key()).map(Value::take) {
@@ -73,13 +73,13 @@ pub(crate) fn entries(client: Client, text: &str) -> Result<Map<String, Value>, 
     })
 }
 
-/// Whether an entry starts a program with the words of a server of ctx.
+/// Returns true if an entry starts a program with the arguments of a server of ctx.
 pub(crate) fn is_server(entry: &Value) -> bool {
     entry["command"].is_string() && entry["args"][0] == "mcp"
 }
 
-/// Whether an entry is ours: it starts ctx, or the program that is named now, as a server. Who wrote
-/// another did not ask for this one.
+/// Returns true if an entry starts ctx, or the given program, as a server. Other entries are those
+/// of other authors.
 pub(crate) fn is_ours(entry: &Value, program: &str) -> bool {
     let command = entry["command"].as_str().unwrap_or_default();
     let name = command.rsplit(['/', '\\']).next().unwrap_or_default();
@@ -96,7 +96,7 @@ fn read(client: Client, text: &str) -> Result<Value, Unedited> {
     }
 }
 
-/// Refuses an entry that is not ours.
+/// Refuses an entry of another program.
 fn check_is_ours(there: &Value, server: &Started) -> Result<(), Unedited> {
     let has_address = ["url", "httpUrl", "serverUrl"].iter().any(|name| there.get(name).is_some());
     match has_address || !there["command"].is_string() {
@@ -106,7 +106,7 @@ fn check_is_ours(there: &Value, server: &Started) -> Result<(), Unedited> {
     }
 }
 
-/// The text of JSON in which an entry is there with these members, or has these new values.
+/// Returns a JSON text in which the entry has these members, or these new values.
 fn set_members(
     text: &str,
     (key, name): (&str, &str),
@@ -117,14 +117,14 @@ fn set_members(
         let entry = Value::Object(members.clone());
         return jsonc::set(text, &[key, name], &entry).map_err(invalid);
     }
-    // What the user added to the entry stays.
+    // Additions of the user to the entry stay.
     let set = |text: String, (member, value): (&String, &Value)| {
         jsonc::set(&text, &[key, name, member], value)
     };
     members.iter().try_fold(text.to_owned(), set).map_err(invalid)
 }
 
-/// The text of TOML with the table of a server at its end, where one may stand whatever comes before.
+/// Returns a TOML text with the table of a server at its end, where a table is always valid.
 fn add_table(
     client: Client,
     (text, old): (&str, &Value),
@@ -137,7 +137,7 @@ fn add_table(
     Ok(format!("{text}{end}{}\n", client.entry(server)))
 }
 
-/// A text with the line ends of another one, if all of those are CRLF.
+/// Returns a text with the line ends of another one, if all of those are CRLF.
 fn with_ends_of(other: &str, text: String) -> String {
     let lines = other.matches('\n').count();
     match lines > 0 && other.matches("\r\n").count() == lines {
@@ -259,7 +259,7 @@ mod tests {
     #[test]
     fn edit_refuses_files_it_cannot_edit_without_a_loss() {
         for (client, text, why) in [
-            (Client::Cursor, "{\"mcpServers\": []}", "`mcpServers` is no object"),
+            (Client::Cursor, "{\"mcpServers\": []}", "`mcpServers` is not an object"),
             (Client::Cursor, "[1]", "line 1: expected an object"),
             (Client::Cursor, "{\n\"a\": 1,\n\"a\": 2}", "two members with the name `a`"),
             (Client::Cursor, "{\n", "line 1"),

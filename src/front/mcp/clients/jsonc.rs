@@ -1,5 +1,4 @@
-//! JSON with comments, changed in place: values that are not changed stay as they were, with their
-//! comments and their order.
+//! Edits JSON with comments in place: unchanged values keep their spelling, comments and order.
 
 use std::collections::HashSet;
 
@@ -9,38 +8,38 @@ use serde_json::Value;
 
 const BOM: char = '\u{feff}';
 
-/// What is wrong with a text, and where.
+/// The fault of a text, with its position.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Unread {
-    /// It is no JSON with comments.
+    /// The text is not JSON with comments.
     #[error("line {line}: {problem}")]
     Syntax {
         /// The line, from 1.
         line: usize,
-        /// What is wrong.
+        /// The fault.
         problem: String,
     },
-    /// Programs disagree on which of two members is meant.
+    /// An object has two members with this name, and programs disagree on which one is valid.
     #[error("an object has two members with the name `{0}`")]
     Twice(String),
-    /// What should have members is no object.
-    #[error("`{0}` is no object")]
+    /// A value that needs members is not an object.
+    #[error("`{0}` is not an object")]
     NoObject(String),
 }
 
-/// The value of a text.
+/// Parses a text.
 ///
 /// # Errors
-/// It is no JSON with comments.
+/// The text is not JSON with comments.
 pub(crate) fn value(text: &str) -> Result<Value, Unread> {
     Ok(read(text)?.to_serde_value().unwrap_or_default())
 }
 
-/// The text in which the member at `path` has this value: it takes the place of the one that is there,
-/// or is put after the others. Objects that are missing on the way are made.
+/// Returns the text in which the member at `path` has this value: it replaces the existing one, or
+/// is appended to the others. Missing objects on the way are made.
 ///
 /// # Errors
-/// The text is no JSON with comments, or something on the way is no object.
+/// The text is not JSON with comments, or a value on the way is not an object.
 pub(crate) fn set(text: &str, path: &[&str], value: &Value) -> Result<String, Unread> {
     let root = read(text)?;
     let no_object = |name: &str| Unread::NoObject(name.to_owned());
@@ -59,7 +58,7 @@ pub(crate) fn set(text: &str, path: &[&str], value: &Value) -> Result<String, Un
 }
 
 fn read(text: &str) -> Result<CstRootNode, Unread> {
-    // What editors with comments in their settings read: commas after the last value, too.
+    // Editors with comments in their settings also accept commas after the last value.
     let options = ParseOptions {
         allow_comments: true,
         allow_trailing_commas: true,
@@ -78,13 +77,13 @@ fn read(text: &str) -> Result<CstRootNode, Unread> {
         problem: why.kind().to_string(),
     })?;
     let Some(whole) = root.value() else {
-        return Err(Unread::Syntax { line: 1, problem: "there is no value".to_owned() });
+        return Err(Unread::Syntax { line: 1, problem: "a value is missing".to_owned() });
     };
     check_names(&whole)?;
     Ok(root)
 }
 
-/// Refuses objects with two members of one name.
+/// Refuses objects with two members of the same name.
 fn check_names(node: &CstNode) -> Result<(), Unread> {
     let mut names = HashSet::new();
     let members = node.as_object().iter().flat_map(CstObject::properties).collect::<Vec<_>>();
@@ -188,19 +187,19 @@ mod tests {
         ];
         let all: Vec<String> = texts.into_iter().map(refused).collect();
         insta::assert_snapshot!(all.join("\n"), @"
-        line 1: there is no value
+        line 1: a value is missing
         line 1: Unterminated object
         line 3: Expected colon after the string or word in object property
         an object has two members with the name `s`
         line 2: Text cannot contain more than one JSON value
         line 1: expected an object
-        `s` is no object
+        `s` is not an object
         line 1: Unterminated comment block
         line 1: Single-quoted strings are not allowed
         line 1: Expected string for object property
         line 1: Expected comma
         line 1: Unexpected token
-        `s` is no object
+        `s` is not an object
         line 1: Unexpected token in object
         an object has two members with the name `a`
         ");

@@ -1,8 +1,8 @@
-//! Programs that start the server themselves, and how each is told to (MCP-23).
+//! Programs that start the server themselves, and their configurations (MCP-23).
 //!
-//! `place` says where a client has its configuration, `edit` puts an entry there, with `jsonc` where it
-//! is JSON and `toml` where it is that, and `write` writes the file. `program` says whether a client
-//! finds what it is to start.
+//! `place` finds the configuration of a client, `edit` adds an entry to it, with `jsonc` for JSON
+//! and `toml` for TOML, and `write` writes the file. `program` checks that a client finds the
+//! program to start.
 
 pub(crate) mod edit;
 pub(crate) mod jsonc;
@@ -13,40 +13,33 @@ pub(crate) mod write;
 
 use serde_json::{Map, Value, json};
 
-/// A program with a configuration of its own for servers.
+/// A program with its own configuration for servers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Client {
-    /// Claude Code.
     ClaudeCode,
-    /// Claude Desktop.
     ClaudeDesktop,
-    /// Cursor.
     Cursor,
-    /// Visual Studio Code.
     Vscode,
-    /// Codex.
     Codex,
-    /// Gemini CLI.
     Gemini,
-    /// Zed.
     Zed,
 }
 
-/// What a client starts.
+/// The server that a client starts.
 #[derive(Debug)]
 pub(crate) struct Started {
-    /// Its name among the servers of the client.
+    /// Name among the servers of the client.
     pub(crate) name: String,
-    /// The program.
+    /// Path of the program.
     pub(crate) command: String,
-    /// Its arguments.
+    /// Arguments of the program.
     pub(crate) args: Vec<String>,
-    /// Where it records accesses, if not in the user's directory of state.
+    /// Folder of the access log, if it is not in the user's state directory.
     pub(crate) audit_dir: Option<String>,
 }
 
 impl Started {
-    /// The variables that the client sets.
+    /// Returns the variables that the client sets.
     pub(crate) fn env(&self) -> Map<String, Value> {
         let dir =
             self.audit_dir.iter().map(|dir| ("CTX_AUDIT_DIR".to_owned(), dir.as_str().into()));
@@ -55,7 +48,7 @@ impl Started {
 }
 
 impl Client {
-    /// Every client.
+    /// All clients.
     pub(crate) const ALL: [Self; 7] = [
         Self::ClaudeCode,
         Self::ClaudeDesktop,
@@ -66,7 +59,7 @@ impl Client {
         Self::Zed,
     ];
 
-    /// What it is called on the command line.
+    /// Returns the name on the command line.
     pub(crate) fn as_str(self) -> &'static str {
         match self {
             Self::ClaudeCode => "claude-code",
@@ -79,7 +72,7 @@ impl Client {
         }
     }
 
-    /// Where its configuration is, in words.
+    /// Describes where the client has its configuration.
     pub(crate) fn file(self) -> &'static str {
         match self {
             Self::ClaudeCode => ".mcp.json in the folder of the project",
@@ -102,7 +95,7 @@ impl Client {
         }
     }
 
-    /// The member, or the table, that has its servers.
+    /// Returns the name of the member, or of the table, that contains its servers.
     pub(crate) fn key(self) -> &'static str {
         match self {
             Self::Vscode => "servers",
@@ -112,12 +105,13 @@ impl Client {
         }
     }
 
-    /// Whether its configuration is TOML; else it is JSON, of some clients with comments.
+    /// Returns true if the configuration is TOML; otherwise it is JSON, of some clients
+    /// with comments.
     pub(crate) fn is_toml(self) -> bool {
         self == Self::Codex
     }
 
-    /// What the entry of a server says.
+    /// Returns the members of the entry of a server.
     pub(crate) fn members(self, server: &Started) -> Map<String, Value> {
         let mut members = Map::new();
         members.insert("command".to_owned(), server.command.as_str().into());
@@ -131,7 +125,7 @@ impl Client {
         members
     }
 
-    /// What is to be in it.
+    /// Returns the entry to paste into the configuration.
     pub(crate) fn entry(self, server: &Started) -> String {
         let Started { name, command, args, .. } = server;
         if !self.is_toml() {

@@ -1,4 +1,4 @@
-//! Where a client has its configuration (MCP-23).
+//! Finds the configuration of a client (MCP-23).
 
 use std::path::{Path, PathBuf};
 
@@ -7,22 +7,21 @@ use super::Client;
 /// A file with the configuration of a client.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Place {
-    /// The file.
     pub(crate) path: PathBuf,
-    /// The folder of the project that it belongs to; none where it is the user's.
+    /// The folder of the project that it belongs to; `None` if it is the user's.
     pub(crate) project: Option<PathBuf>,
 }
 
-/// What says where files are.
+/// The environment that determines where files are.
 pub(crate) struct Whereabouts<'e> {
-    /// A variable of the environment that is set and not empty.
+    /// Returns a variable of the environment that is set and not empty.
     pub(crate) var: &'e dyn Fn(&str) -> Option<&'e str>,
-    /// Whether the system is macOS.
+    /// True on macOS.
     pub(crate) is_mac: bool,
 }
 
 impl Client {
-    /// Its file in a project; none where it has none.
+    /// Returns the client's file in a project; `None` if the client has none.
     pub(crate) fn in_project(self, project: &Path) -> Option<Place> {
         let path = match self {
             Self::ClaudeCode => ".mcp.json",
@@ -36,8 +35,8 @@ impl Client {
         Some(Place { path: project.join(path), project: Some(project.to_owned()) })
     }
 
-    /// Its file for all projects of the user; none where it has none that others may write, or where
-    /// no variable says what the user's folder is.
+    /// Returns the client's file for all projects of the user; `None` if other programs may not
+    /// write it, or if no variable names the user's folder.
     pub(crate) fn of_user(self, where_: &Whereabouts<'_>) -> Option<Place> {
         let absolute = |path: PathBuf| path.is_absolute().then_some(path);
         let var = |name: &str| absolute((where_.var)(name)?.into());
@@ -50,7 +49,7 @@ impl Client {
             }
         };
         let path = match self {
-            // Its own file has its state, too, and it writes that all the time.
+            // This file also contains the client's state, and the client writes it all the time.
             Self::ClaudeCode => return None,
             Self::ClaudeDesktop => application("Claude")?.join("claude_desktop_config.json"),
             Self::Cursor => home?.join(".cursor/mcp.json"),

@@ -1,17 +1,18 @@
-//! Whether a program that an entry names is found by the client that starts it (MCP-23).
+//! Checks that a client finds the program of an entry (MCP-23).
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
-/// The folders in which a client looks that no shell started.
+/// The `PATH` of a client that no shell started.
 pub(crate) const EVERYWHERE: &str = "/usr/local/bin:/usr/bin:/bin";
 
-/// Why a client with this `PATH` does not find a program, in words; none where it does.
+/// Returns why a client with this `PATH` does not find a program; `None` if it does.
 pub(crate) fn not_found(program: &str, path: &str) -> Option<String> {
     let file = Path::new(program);
     if file.is_absolute() {
-        return (!is_program(file)).then(|| format!("`{program}` is no program on this machine"));
+        return (!is_program(file))
+            .then(|| format!("`{program}` is not a program on this machine"));
     }
     if program.contains('/') {
         return Some(format!(
@@ -21,11 +22,11 @@ pub(crate) fn not_found(program: &str, path: &str) -> Option<String> {
     let mut folders = path.split(':').map(Path::new).filter(|folder| folder.is_absolute());
     match folders.any(|folder| is_program(&folder.join(program))) {
         true => None,
-        false => Some(format!("`{program}` is in no folder of the PATH")),
+        false => Some(format!("`{program}` is not in a folder of the PATH")),
     }
 }
 
-/// The path of this program; where the system does not say, that of an installed one.
+/// Returns the path of this program, or of an installed one if the system does not tell.
 pub(crate) fn own() -> String {
     let own = std::env::current_exe().ok();
     own.as_deref().and_then(Path::to_str).unwrap_or("/usr/local/bin/ctx").to_owned()
@@ -46,8 +47,8 @@ mod tests {
         let (folder, file) = (dir.path().to_str().unwrap(), dir.path().join("ours"));
         let path = format!("/nowhere::{folder}");
         let absolute = file.to_str().unwrap().to_owned();
-        assert_eq!(not_found("ours", &path).unwrap(), "`ours` is in no folder of the PATH");
-        assert!(not_found(&absolute, "").unwrap().ends_with("is no program on this machine"));
+        assert_eq!(not_found("ours", &path).unwrap(), "`ours` is not in a folder of the PATH");
+        assert!(not_found(&absolute, "").unwrap().ends_with("is not a program on this machine"));
         fs::write(&file, "").unwrap();
         assert!(not_found("ours", &path).is_some(), "a text is no program");
         fs::set_permissions(&file, fs::Permissions::from_mode(0o755)).unwrap();

@@ -1,12 +1,12 @@
-//! TOML in which values are replaced in place: all other bytes stay, with comments.
+//! Replaces values of TOML in place: all other bytes stay, including comments.
 
 use std::ops::Range;
 
 use serde_json::{Map, Value};
 use toml::de::{DeTable, DeValue};
 
-/// A text, or a list of texts, as TOML spells it on one line. JSON spells both alike, but for one
-/// character, which TOML has no text with.
+/// Returns a text, or a list of texts, as TOML spells it on one line. JSON has the same spelling,
+/// except for one character that TOML does not allow.
 pub(super) fn spelled(value: &Value) -> String {
     match value {
         Value::Array(items) => {
@@ -17,8 +17,8 @@ pub(super) fn spelled(value: &Value) -> String {
     }
 }
 
-/// The text in which members of the table at `path` have these values, whichever way the table is
-/// spelled; none where it has not all of them already.
+/// Returns the text in which members of the table at `path` have these values, in any spelling of
+/// the table; `None` if one of them is missing.
 pub(super) fn replaced(text: &str, path: &[&str], members: &Map<String, Value>) -> Option<String> {
     let whole = DeTable::parse(text).ok()?.into_inner();
     let (first, rest) = path.split_first()?;
@@ -30,11 +30,11 @@ pub(super) fn replaced(text: &str, path: &[&str], members: &Map<String, Value>) 
     for (name, value) in members {
         places.push((table.get(name.as_str())?.span(), spelled(value)));
     }
-    // The last one first: the places of the others stay.
+    // The last one is replaced first, so that the positions of the others stay valid.
     places.sort_unstable_by_key(|(place, _)| std::cmp::Reverse(place.start));
     let mut edited = text.to_owned();
     for (place, value) in places {
-        // What is not in the text is nothing that can be replaced.
+        // A value that is not in the text cannot be replaced.
         edited.get(place.clone())?;
         edited.replace_range(place, &value);
     }

@@ -13,22 +13,22 @@ use crate::files::vault::lock::PATIENCE;
 use crate::files::vault::outside;
 use crate::service::report::failure::{Code, Failure};
 
-/// The largest configuration.
+/// Maximum size of a configuration, in bytes.
 const MOST_BYTES: u64 = 4 << 20;
 
-/// What becomes of a configuration.
+/// A planned change of a configuration.
 #[derive(Debug)]
 pub(crate) struct Edit {
-    /// Its text; none where there is no file.
+    /// The current text; `None` if the file does not exist.
     pub(crate) before: Option<String>,
-    /// Its text afterwards; none where it stays as it is.
+    /// The new text; `None` if it stays as it is.
     pub(crate) after: Option<String>,
 }
 
-/// What becomes of a configuration with the entry of a server.
+/// Plans the change of a configuration for the entry of a server.
 ///
 /// # Errors
-/// The file is not one that is written, or is left as it is.
+/// The file may not be written, or must stay as it is.
 pub(crate) fn plan(client: Client, place: &Place, server: &Started) -> Result<Edit, Failure> {
     let before = read(place)?;
     let edited = edit::with(client, before.as_deref().unwrap_or_default(), server);
@@ -36,10 +36,10 @@ pub(crate) fn plan(client: Client, place: &Place, server: &Started) -> Result<Ed
     Ok(Edit { before, after })
 }
 
-/// The servers that a configuration has; none where there is no file.
+/// Returns the servers of a configuration; empty if the file does not exist.
 ///
 /// # Errors
-/// It cannot be read.
+/// The file cannot be read.
 pub(crate) fn entries(
     client: Client,
     place: &Place,
@@ -49,11 +49,11 @@ pub(crate) fn entries(
     entries.map(Some).map_err(|why| refused(&place.path, &why))
 }
 
-/// Puts the entry of a server into a configuration. Of several processes of this program that do so one
-/// does after the other, so that each finds what the others put there.
+/// Writes the entry of a server into a configuration. Processes of this program take turns, so that
+/// each reads the changes of the others.
 ///
 /// # Errors
-/// The file is not one that is written, or is left as it is; or another program changed it meanwhile.
+/// The file may not be written, must stay as it is, or was changed meanwhile by another program.
 pub(crate) fn put(client: Client, place: &Place, server: &Started) -> Result<Edit, Failure> {
     let _turn = turn(place)?;
     let edit = plan(client, place, server)?;
@@ -63,8 +63,8 @@ pub(crate) fn put(client: Client, place: &Place, server: &Started) -> Result<Edi
     Ok(edit)
 }
 
-/// Keeps other processes of this program from writing files in the folder of a configuration, until it
-/// is dropped. The folder is made if it is not there.
+/// Locks the folder of a configuration against other processes of this program, until the result is
+/// dropped. The folder is made if it does not exist.
 fn turn(place: &Place) -> Result<File, Failure> {
     stays_inside(place)?;
     let folder = outside::folder_above(&place.path);
@@ -89,7 +89,7 @@ fn bring(place: &Place, (before, after): (Option<&str>, &str)) -> Result<(), Fai
     let old = path.symlink_metadata().ok();
     let whole = outside::whole(path, after.as_bytes(), (old.as_ref(), 0o7777));
     let whole = whole.map_err(|why| cannot_write(path, &why))?;
-    // Programs that take no turn may write at any time: this is the last look before the file is there.
+    // Other programs may write at any time: this is the last check before the file is replaced.
     if old.is_some() != before.is_some() || read(place)?.as_deref() != before {
         return Err(changed());
     }
@@ -108,14 +108,13 @@ fn refused(path: &Path, why: &Unedited) -> Failure {
     Failure::new(Code::Refused, message).hint(match why {
         Unedited::Invalid(_) => "correct it, or name another file with `--file`",
         Unedited::OtherKind(_) | Unedited::Other(_) => {
-            "give the server another name with `--name`, or take that entry out first"
+            "give the server another name with `--name`, or remove that entry first"
         }
         Unedited::Spelling => "leave out `--write`, and paste the entry",
     })
 }
 
-/// The text of a file; none where there is none. What a link leads to is not read: neither is it
-/// written.
+/// Reads a file; `None` if it does not exist. The target of a link is neither read nor written.
 fn read(place: &Place) -> Result<Option<String>, Failure> {
     let path = &place.path;
     stays_inside(place)?;
@@ -126,7 +125,7 @@ fn read(place: &Place) -> Result<Option<String>, Failure> {
     match path.symlink_metadata() {
         Err(why) if why.kind() == io::ErrorKind::NotFound => return Ok(None),
         Ok(meta) if meta.is_symlink() => {
-            let hint = "name the file that it leads to with `--file`";
+            let hint = "name the target of the link with `--file`";
             return Err(fails("it is a symbolic link").hint(hint));
         }
         _ => {}
@@ -142,8 +141,8 @@ fn read(place: &Place) -> Result<Option<String>, Failure> {
     String::from_utf8(bytes).map(Some).map_err(|_| fails("it is not UTF-8"))
 }
 
-/// Refuses a file of a project whose folder leads out of the project: who wrote the project would say
-/// which file of the user is written.
+/// Refuses a file of a project whose folder leads out of the project: otherwise the author of the
+/// project could choose which file of the user is written.
 fn stays_inside(place: &Place) -> Result<(), Failure> {
     let Some(project) = &place.project else { return Ok(()) };
     let real = |path: &Path| path.ancestors().find_map(|above| fs::canonicalize(above).ok());
@@ -197,7 +196,7 @@ mod tests {
         assert!(edit.before.unwrap().contains("early"));
         let there = entries(Client::Cursor, &place(&path)).unwrap().unwrap();
         assert!(there.contains_key("early") && there.contains_key("late"));
-        // The lock is that of the folder, in which nothing else is left.
+        // The folder itself is locked, so no lock file remains.
         assert_eq!(fs::read_dir(path.parent().unwrap()).unwrap().count(), 1);
     }
 

@@ -1,4 +1,4 @@
-//! How messages get to a server that is examined, and its answers back.
+//! Transports of messages to an examined server, and of its answers.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -9,10 +9,10 @@ use serde_json::Value;
 use super::http;
 use crate::files::process::run::Why;
 
-/// The most bytes of the answers to some messages.
+/// Maximum size of the answers to some messages, in bytes.
 pub(super) const MOST_BYTES: u64 = 32 << 20;
 
-/// What carries messages.
+/// A transport of messages.
 #[derive(Debug)]
 pub(crate) enum Carrier {
     /// A program that is started for each exchange.
@@ -26,54 +26,52 @@ pub(crate) enum Carrier {
 pub(crate) struct Started {
     /// The program and its arguments.
     pub(crate) argv: Vec<String>,
-    /// All of its variables.
+    /// All environment variables.
     pub(crate) env: BTreeMap<String, String>,
-    /// Those that the entry of the client adds.
+    /// Variables that the entry of the client adds.
     pub(crate) added: BTreeMap<String, String>,
-    /// How long it may take.
+    /// Time limit.
     pub(crate) time: Duration,
-    /// What to do where it is not found.
+    /// Remedy if the program is not found.
     pub(crate) advice: Option<String>,
 }
 
 /// The address of a server.
 #[derive(Debug)]
 pub(crate) struct Url {
-    /// Its host and port, as `Host` has them.
+    /// Host and port, as `Host` has them.
     pub(crate) authority: String,
-    /// The path.
     pub(crate) path: String,
-    /// A bearer token.
     pub(crate) token: Option<String>,
-    /// How long an answer may take.
+    /// Time limit of an answer.
     pub(crate) time: Duration,
 }
 
-/// Why there are no answers.
+/// The reason for missing answers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Broken {
-    /// The program is not there, and what to do about it.
+    /// The program does not exist; with a remedy.
     NotFound(String, Option<String>),
     /// The program did not answer.
     Ended {
-        /// What it did.
+        /// How the program ended.
         why: String,
-        /// What it said on stderr.
+        /// Text that the program wrote to stderr.
         said: String,
     },
     /// No server listens.
     Unreachable(String),
-    /// The server refuses.
+    /// The server refused with this status.
     Status(u16),
-    /// What it sends is not of the protocol.
+    /// The answer does not follow the protocol.
     Malformed(String),
 }
 
 impl Carrier {
-    /// The answers to messages.
+    /// Returns the answers to messages.
     ///
     /// # Errors
-    /// There are none.
+    /// The server cannot be reached, or does not answer.
     pub(super) fn ask(&self, messages: &[Value]) -> Result<Vec<Value>, Broken> {
         match self {
             Self::Started(started) => started.ask(messages),
@@ -114,7 +112,7 @@ impl Started {
 }
 
 impl Url {
-    /// The address of a text such as `http://127.0.0.1:8080/mcp`; none where it is not one of HTTP.
+    /// Parses an address such as `http://127.0.0.1:8080/mcp`; `None` if its scheme is not HTTP.
     pub(crate) fn read(text: &str, token: Option<String>, time: Duration) -> Option<Self> {
         let rest = text.strip_prefix("http://")?;
         let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
@@ -130,14 +128,14 @@ impl Url {
         })
     }
 
-    /// Where to connect to.
+    /// Returns the address to connect to.
     pub(super) fn target(&self) -> String {
         let has_port = self.authority.rsplit(']').next().is_some_and(|end| end.contains(':'));
         if has_port { self.authority.clone() } else { format!("{}:80", self.authority) }
     }
 }
 
-/// The entry of a client as what it starts; none where it starts nothing.
+/// Returns the command and the variables of a client's entry; `None` if the entry starts nothing.
 pub(crate) fn started(entry: &Value) -> Option<(Vec<String>, BTreeMap<String, String>)> {
     let command = entry["command"].as_str()?.to_owned();
     let args = entry["args"].as_array().into_iter().flatten();

@@ -1,4 +1,4 @@
-//! One request over HTTP, and its answer: as much of HTTP 1.1 as `ctx mcp --http` speaks.
+//! One request over HTTP, and its answer: the part of HTTP 1.1 that `ctx mcp --http` speaks.
 
 use std::io::{self, Read, Write};
 use std::net::{TcpStream, ToSocketAddrs as _};
@@ -8,10 +8,10 @@ use serde_json::Value;
 
 use super::carrier::{Broken, MOST_BYTES, Url};
 
-/// The longest head of an answer.
+/// Maximum length of the head of an answer.
 const MOST_HEAD: usize = 16 << 10;
 
-/// The messages that answer a message.
+/// Returns the messages that answer a message.
 pub(super) fn post(url: &Url, message: &Value) -> Result<Vec<Value>, Broken> {
     let text = answered(url, message).map_err(|why| Broken::Unreachable(why.to_string()))?;
     let malformed = || {
@@ -49,12 +49,12 @@ pub(super) fn post(url: &Url, message: &Value) -> Result<Vec<Value>, Broken> {
     }
 }
 
-/// All that a server answers to a message, until it ends the connection.
+/// Returns everything that a server sends until it ends the connection.
 fn answered(url: &Url, message: &Value) -> io::Result<Vec<u8>> {
     let end = Instant::now() + url.time;
     let left = || end.saturating_duration_since(Instant::now()).max(Duration::from_millis(1));
     let addresses = url.target().to_socket_addrs()?;
-    let mut failed = io::Error::other("the host has no address");
+    let mut failed = io::Error::other("the host name does not resolve");
     let mut connected = None;
     for address in addresses {
         match TcpStream::connect_timeout(&address, left()) {
@@ -84,7 +84,7 @@ fn answered(url: &Url, message: &Value) -> io::Result<Vec<u8>> {
     Err(io::Error::other("the answer is too long"))
 }
 
-/// A request with a message.
+/// Returns a request with a message.
 fn asked(url: &Url, message: &Value) -> String {
     let body = message.to_string();
     let mut head = format!(
@@ -100,7 +100,7 @@ fn asked(url: &Url, message: &Value) -> String {
         }
     };
     let method = message["method"].as_str();
-    // The request that begins a session says so in itself.
+    // The request that begins a session contains the revision itself.
     if method != Some("initialize") {
         header("MCP-Protocol-Version", Some(super::STATELESS));
         header("Mcp-Method", method);
@@ -115,7 +115,7 @@ fn find(text: &[u8], wanted: &[u8]) -> Option<usize> {
     text.windows(wanted.len()).position(|window| window == wanted)
 }
 
-/// The bytes of a body in chunks.
+/// Decodes a body in chunks.
 fn dechunked(mut rest: &[u8]) -> Option<Vec<u8>> {
     let mut body = Vec::new();
     loop {

@@ -1,7 +1,7 @@
-//! Connects to a server as a client does, and says what is wrong (MCP-23).
+//! Connects to a server as a client does, and reports problems (MCP-23).
 //!
-//! `carrier` starts a program or asks an address, `http` is the little of HTTP that this takes, and here
-//! is what is asked and what the answers say.
+//! `carrier` starts a program or connects to an address, `http` is a minimal client, and this
+//! module makes the requests and judges the answers.
 
 mod carrier;
 mod http;
@@ -15,18 +15,17 @@ pub(crate) use carrier::{Carrier, Started, Url, started};
 
 use crate::service::report::doctor::{Check, Checked, Outcome};
 
-/// The revision in which each request says of itself what it is, and the one before it.
+/// The revision in which each request describes its client, and the one before it.
 const STATELESS: &str = "2026-07-28";
 const WITH_SESSIONS: &str = "2025-11-25";
-/// So many vaults of a server are asked.
+/// Maximum number of vaults of a server that are tested.
 const VAULTS: usize = 16;
-/// So much of what a server says is repeated.
+/// Maximum length of a quoted text of a server.
 const QUOTED: usize = 400;
 
-/// What was found so far.
+/// The results so far.
 #[derive(Debug, Default)]
 pub(crate) struct Diagnosis {
-    /// The checks.
     pub(crate) checks: Vec<Checked>,
 }
 
@@ -36,14 +35,14 @@ impl Diagnosis {
         self.checks.push(Checked { check, outcome, message: message.into(), hint: None });
     }
 
-    /// Says what to do about the last check.
+    /// Adds a remedy to the last check.
     pub(crate) fn hint(&mut self, hint: impl Into<String>) {
         if let Some(last) = self.checks.last_mut() {
             last.hint = Some(hint.into());
         }
     }
 
-    /// Whether there is no problem.
+    /// Returns true if no check found a problem.
     pub(crate) fn works(&self) -> bool {
         self.checks.iter().all(|check| check.outcome != Outcome::Problem)
     }
@@ -89,7 +88,7 @@ pub(crate) fn examine(carrier: &Carrier, found: &mut Diagnosis) {
     calls(carrier, tools, found);
 }
 
-/// Which revisions it speaks.
+/// Checks which revisions the server speaks.
 fn protocol(carrier: &Carrier, about: &Value, found: &mut Diagnosis) {
     let params = json!({
         "protocolVersion": WITH_SESSIONS, "capabilities": {}, "clientInfo": client(),
@@ -112,7 +111,7 @@ fn protocol(carrier: &Carrier, about: &Value, found: &mut Diagnosis) {
     }
 }
 
-/// Whether it is this program.
+/// Checks that the server is this version of ctx.
 fn version(about: &Value, found: &mut Diagnosis) {
     let server = &about["_meta"]["io.modelcontextprotocol/serverInfo"];
     let text = |member: &str| quoted(server[member].as_str().unwrap_or("unnamed"));
@@ -130,19 +129,19 @@ fn version(about: &Value, found: &mut Diagnosis) {
     }
 }
 
-/// Whether writes are those of a principal who was named.
+/// Checks that writes are recorded for a principal that the entry names.
 fn principal(started: &Started, found: &mut Diagnosis) {
     let is_named = started.argv.iter().any(|arg| arg == "--as" || arg.starts_with("--as="));
     if is_named || started.added.contains_key("CTX_PRINCIPAL") {
         found.add(Check::Principal, Outcome::Ok, "the entry names a principal");
         return;
     }
-    let message = "the entry names no principal: writes are those of the user of the client";
+    let message = "the entry names no principal: writes are recorded for the user of the client";
     found.add(Check::Principal, Outcome::Warning, message);
     found.hint("give the agent a name: `ctx mcp config CLIENT --profile author --as NAME`");
 }
 
-/// One call for each vault, and its verification.
+/// Makes one call for each vault, and verifies it.
 fn calls(carrier: &Carrier, tools: &[Value], found: &mut Diagnosis) {
     let tool = |name: &str| tools.iter().find(|tool| tool["name"] == name);
     for name in ["context_init", "context_verify"] {
@@ -165,7 +164,7 @@ fn calls(carrier: &Carrier, tools: &[Value], found: &mut Diagnosis) {
     }
 }
 
-/// What a call answered.
+/// Checks the answer to a call.
 fn called(name: &str, of: &str, answers: &[Value], found: &mut Diagnosis) {
     let check = if name == "context_verify" { Check::Verify } else { Check::Call };
     let Some(result) = result(answers, 1) else {
@@ -177,21 +176,21 @@ fn called(name: &str, of: &str, answers: &[Value], found: &mut Diagnosis) {
         let code = quoted(report["code"].as_str().unwrap_or("without a code"));
         let why = quoted(report["message"].as_str().unwrap_or_default());
         found.add(check, Outcome::Problem, format!("`{name}`{of} fails: {code}: {why}"));
-        return found.hint(format!("`ctx help {code}` says what it means"));
+        return found.hint(format!("`ctx help {code}` explains it"));
     }
     if check == Check::Call {
         return found.add(check, Outcome::Ok, format!("`{name}`{of} answers"));
     }
     let verdict = quoted(report["verdict"].as_str().unwrap_or("no verdict"));
-    // Edits that are not published are everyday work.
+    // Unpublished edits are everyday work.
     if verdict.starts_with("intact") {
         return found.add(check, Outcome::Ok, format!("the vault{of} verifies: {verdict}"));
     }
     found.add(check, Outcome::Problem, format!("the vault{of} does not verify: {verdict}"));
-    found.hint("`ctx verify` lists the findings, with what to do");
+    found.hint("`ctx verify` lists the findings and their remedies");
 }
 
-/// A server that gave no answer.
+/// Adds the problem of a server that did not answer.
 fn broken_off(broken: &Broken, found: &mut Diagnosis) {
     let (check, message, hint) = match broken {
         Broken::NotFound(program, advice) => {
@@ -221,7 +220,7 @@ fn broken_off(broken: &Broken, found: &mut Diagnosis) {
             Check::Connect,
             "the server refuses the token, or asks for one (401)".to_owned(),
             Some(
-                "`ctx mcp token list --tokens FILE` says which are expired; pass the token with \
+                "`ctx mcp token list --tokens FILE` lists expired tokens; pass the token with \
                  `--token-file`",
             ),
         ),
@@ -233,11 +232,9 @@ fn broken_off(broken: &Broken, found: &mut Diagnosis) {
         Broken::Status(status) => {
             (Check::Connect, format!("the server answers with status {status}"), None)
         }
-        Broken::Malformed(why) => (
-            Check::Connect,
-            format!("the answer is not that of a server of tools: {}", quoted(why)),
-            None,
-        ),
+        Broken::Malformed(why) => {
+            (Check::Connect, format!("the answer is not from an MCP server: {}", quoted(why)), None)
+        }
     };
     found.add(check, Outcome::Problem, message);
     if let Some(hint) = hint {
@@ -249,7 +246,7 @@ fn client() -> Value {
     json!({"name": "ctx-doctor", "version": env!("CARGO_PKG_VERSION")})
 }
 
-/// A request that says of itself what it is.
+/// Returns a request that describes its client.
 fn request(id: u64, method: &str, mut params: Value) -> Value {
     params["_meta"] = json!({
         "io.modelcontextprotocol/protocolVersion": STATELESS,
@@ -267,20 +264,20 @@ fn result(answers: &[Value], id: u64) -> Option<&Value> {
     answer(answers, id)?.get("result")
 }
 
-/// What an error says, or that there is no answer.
+/// Returns the text of an error, or states that the server did not answer.
 fn error(answers: &[Value], id: u64) -> String {
     let message = answer(answers, id).and_then(|answer| answer["error"]["message"].as_str());
-    message.map_or_else(|| "there is no answer".to_owned(), quoted)
+    message.map_or_else(|| "the server did not answer".to_owned(), quoted)
 }
 
-/// A text of a server, on one line and not too long.
+/// Returns a text of a server on one line, shortened.
 fn quoted(text: &str) -> String {
     let text = crate::values::model::visible::shown(text);
     let short = crate::values::text_util::beginning(&text, QUOTED);
     if short.len() < text.len() { format!("{short} ...") } else { short.to_owned() }
 }
 
-/// The variables that a client hands to what it starts: its own, and those of the entry.
+/// Returns the variables that a client passes to a program: its own, and those of the entry.
 pub(crate) fn variables(
     own: &BTreeMap<String, String>,
     added: &BTreeMap<String, String>,

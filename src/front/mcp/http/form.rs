@@ -1,5 +1,5 @@
-//! The form in which a client takes its answer, JSON or events, as its `Accept` says (MCP-9). `rmcp`
-//! answers only clients that take both, and chooses itself: its answer is converted for others.
+//! The form of an answer, JSON or events, as a client's `Accept` demands (MCP-9). `rmcp` answers
+//! only clients that accept both, and chooses itself: its answer is converted for others.
 
 use std::convert::Infallible;
 
@@ -16,13 +16,13 @@ type Body = BoxBody<Bytes, Infallible>;
 const JSON: &str = "application/json";
 const EVENTS: &str = "text/event-stream";
 
-/// Notifications that an answer may do without.
+/// Notifications that may be omitted from an answer.
 const BESIDE: [&str; 2] = ["notifications/progress", "notifications/message"];
 
-/// What a client takes.
+/// The forms that a client accepts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Form {
-    /// Either, or nothing that is converted.
+    /// Both, or the answer is not converted.
     Any,
     /// JSON only.
     Json,
@@ -30,12 +30,12 @@ pub(super) enum Form {
     Events,
 }
 
-/// A client that takes no events is answered with more than one message.
+/// The answer has several messages, but the client accepts no events.
 #[derive(Debug, thiserror::Error)]
 #[error("the answer is a stream; send `Accept: application/json, text/event-stream`")]
 pub(super) struct Streamed;
 
-/// A client takes none of the forms that a request is answered in.
+/// The client accepts none of the possible forms.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Untaken {
     #[error("the answer is JSON or events; send `Accept: application/json, text/event-stream`")]
@@ -45,10 +45,10 @@ pub(super) enum Untaken {
 }
 
 impl Form {
-    /// Returns what a request takes, and gives its header the words that `rmcp` expects.
+    /// Returns the accepted form, and sets the header as `rmcp` expects it.
     ///
     /// # Errors
-    /// It takes neither form, or no stream as the answer to GET.
+    /// The request accepts neither form, or no stream as the answer to GET.
     pub(super) fn take(headers: &mut HeaderMap, method: &Method) -> Result<Self, Untaken> {
         let (json, events) = accepted(headers);
         match *method {
@@ -68,7 +68,7 @@ impl Form {
     /// Returns an answer in this form.
     ///
     /// # Errors
-    /// It has messages besides the answer, and the client takes JSON only.
+    /// The answer has messages besides the answer, and the client accepts only JSON.
     pub(super) async fn convert(self, answer: Response<Body>) -> Result<Response<Body>, Streamed> {
         let kind = answer.headers().get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
         let is = |name: &str| kind.is_some_and(|kind| kind.starts_with(name));
@@ -92,7 +92,8 @@ impl Form {
     }
 }
 
-/// Whether a request takes JSON, and whether it takes events. Without the header it takes both.
+/// Returns whether a request accepts JSON, and whether it accepts events. Without the header it
+/// accepts both.
 fn accepted(headers: &HeaderMap) -> (bool, bool) {
     if !headers.contains_key(header::ACCEPT) {
         return (true, true);
@@ -119,7 +120,7 @@ fn whole(mut parts: Parts, kind: &'static str, text: Vec<u8>) -> Response<Body> 
     Response::from_parts(parts, body.boxed())
 }
 
-/// The message of a stream that answers the request.
+/// Returns the message of a stream that answers the request.
 async fn message_of(mut body: Body) -> Result<Vec<u8>, Streamed> {
     let (mut read, mut data): (Vec<u8>, Vec<u8>) = Default::default();
     while let Some(Ok(frame)) = body.frame().await {
@@ -130,7 +131,7 @@ async fn message_of(mut body: Body) -> Result<Vec<u8>, Streamed> {
             if let Some(part) = line.strip_prefix(b"data:") {
                 data.extend_from_slice(part.trim_ascii_start());
             }
-            // An event without data is there for its number.
+            // An event without data only has a number.
             if !line.is_empty() || data.is_empty() {
                 continue;
             }

@@ -1,5 +1,5 @@
-//! What a request has to pass before `rmcp` answers it: its host and origin, its token, the limits,
-//! and its message (MCP-9 to MCP-13).
+//! Checks of a request before `rmcp` answers it: host and origin, token, limits, and message (MCP-9
+//! to MCP-13).
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -32,18 +32,18 @@ use crate::front::mcp::server::{Caller, Server};
 use crate::front::mcp::shares::{Held, Shares};
 use crate::values::model::timestamp::Timestamp;
 
-/// The longest message, in bytes.
+/// Maximum length of a message, in bytes.
 pub(super) const MOST_BYTES: usize = 4 << 20;
-/// A longer message, or one of unknown length, is read with few others at the same time.
+/// Longer messages, and those of unknown length, are limited by [`LARGE`].
 const SMALL: u64 = 64 << 10;
-/// How many longer messages are read at the same time.
+/// Maximum number of longer messages that are read at the same time.
 pub(super) const LARGE: usize = 4;
-/// How long a client may take to send a message.
+/// Time limit for a client to send a message.
 const PATIENCE: Duration = Duration::from_secs(30);
 /// The header that names a session.
 const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
 
-/// What all connections share.
+/// State that all connections share.
 pub(super) struct Front {
     pub(super) mcp: StreamableHttpService<Server, LocalSessionManager>,
     pub(super) guard: Guard,
@@ -53,16 +53,16 @@ pub(super) struct Front {
     pub(super) metrics: Arc<Metrics>,
     pub(super) large: Shares,
     pub(super) now: Box<dyn Fn() -> Timestamp + Send + Sync>,
-    /// Whether the server ends.
+    /// True once the server ends.
     pub(super) ends: AtomicBool,
-    /// What is to be said to who runs the server.
+    /// Messages for the operator of the server.
     pub(super) notes: mpsc::Sender<String>,
 }
 
-/// A request that gets no answer of `rmcp`.
+/// A request that `rmcp` does not answer.
 struct Refused {
     status: StatusCode,
-    /// What it is counted as.
+    /// The reason in the metrics.
     reason: &'static str,
     message: Refusal,
     header: Option<(HeaderName, HeaderValue)>,
@@ -131,7 +131,7 @@ impl From<Exceeded> for Refused {
 }
 
 impl Front {
-    /// The answer to a request.
+    /// Answers a request.
     pub(super) async fn answer(self: Arc<Self>, request: Request<Incoming>) -> Response<Reply> {
         let (parts, body) = request.into_parts();
         self.routed(parts, body).await.unwrap_or_else(|refused| self.refuse(refused))
@@ -183,7 +183,7 @@ impl Front {
         whole(response, text)
     }
 
-    /// Whether the server takes requests. It says nothing else, and needs no token.
+    /// Returns whether the server accepts requests. It reveals nothing else, and needs no token.
     fn health(&self, method: &Method) -> Result<Response<Reply>, Refused> {
         only_get(method)?;
         let (status, text) = match self.ends.load(Ordering::Relaxed) {
@@ -199,7 +199,7 @@ impl Front {
         Ok(plain(StatusCode::OK, self.metrics.text(self.sessions.count().await)))
     }
 
-    /// The token of a request; none where the server asks for none.
+    /// Returns the token of a request; `None` if the server needs no tokens.
     fn token(&self, headers: &HeaderMap) -> Result<Option<Arc<Token>>, Refused> {
         let Some(tokens) = &self.tokens else { return Ok(None) };
         let unknown = |challenge: &'static str, message: &str| {
@@ -220,7 +220,7 @@ impl Front {
                 Err(unknown("Bearer error=\"invalid_token\"", message))
             }
             Err(Denied::Unreadable(why)) => {
-                // Where it waits already, it is said.
+                // If a note waits already, this one is dropped.
                 let note = format!("error: the file of tokens {why}; every request is refused");
                 let _ = self.notes.try_send(note);
                 let message = "the server cannot read its file of tokens";
@@ -239,7 +239,7 @@ impl Front {
             let message = "the server ends";
             return Err(Refused::new(StatusCode::SERVICE_UNAVAILABLE, "ends", message));
         }
-        // Nothing behind this needs it.
+        // No later code needs the header.
         parts.headers.remove(header::AUTHORIZATION);
         let name = token.as_ref().map_or("", |token| token.id.as_str());
         let open = self.owners.enter(name, Instant::now())?;
@@ -278,7 +278,7 @@ impl Front {
                 (Request::from_parts(parts, Full::new(Bytes::new())), None)
             }
             _ => {
-                let message = "/mcp takes POST, GET and DELETE";
+                let message = "/mcp accepts POST, GET and DELETE";
                 return Err(Refused::new(StatusCode::METHOD_NOT_ALLOWED, "method", message)
                     .with(header::ALLOW, "POST, GET, DELETE, OPTIONS"));
             }
@@ -286,7 +286,7 @@ impl Front {
         let ends_session = request.method() == Method::DELETE;
         let mut response = form.convert(self.mcp.handle(request).await).await?;
         if ends_session && response.status() == StatusCode::ACCEPTED {
-            // It is done: clients take nothing else for a success.
+            // The request succeeded: clients accept no other status as a success.
             *response.status_mut() = StatusCode::NO_CONTENT;
         }
         if let Some(began) = only(response.headers(), &SESSION) {
@@ -295,7 +295,7 @@ impl Front {
         Ok(response.map(|body| Reply::new(body, until, (open, asked))))
     }
 
-    /// The session that a request names, which is one of its principal.
+    /// Returns the session that a request names, which must belong to its principal.
     fn session(&self, headers: &HeaderMap, owner: &str) -> Result<Option<String>, Refused> {
         if !headers.contains_key(&SESSION) {
             return Ok(None);
@@ -328,7 +328,7 @@ impl Front {
         }
     }
 
-    /// Ends when a token stands for no one any more.
+    /// Completes when a token is no longer valid.
     fn until_invalid(self: &Arc<Self>, token: Arc<Token>) -> Until {
         let front = Arc::clone(self);
         Box::pin(async move {
@@ -348,7 +348,7 @@ fn begins_session(message: &ClientJsonRpcMessage) -> bool {
     matches!(request.request, ClientRequest::InitializeRequest(_))
 }
 
-/// The bytes of a message.
+/// Reads the bytes of a message.
 async fn read(body: Incoming) -> Result<Bytes, Refused> {
     match timeout(PATIENCE, Limited::new(body, MOST_BYTES).collect()).await {
         Ok(Ok(body)) => Ok(body.to_bytes()),
@@ -371,7 +371,7 @@ fn too_long() -> Refused {
 }
 
 fn malformed(message: Refusal) -> Refused {
-    // A message that is one, of a request that is not: its error is an answer as any other.
+    // A message with a valid form, but an invalid request: its error is an ordinary answer.
     let status = match message.error.code {
         ErrorCode::INVALID_PARAMS => StatusCode::OK,
         _ => StatusCode::BAD_REQUEST,
@@ -379,7 +379,7 @@ fn malformed(message: Refusal) -> Refused {
     Refused { status, reason: "message", message, header: None }
 }
 
-/// What a browser asks before a page of another origin calls.
+/// Answers the question of a browser before a page of another origin calls.
 fn preflight() -> Response<Reply> {
     let response = Response::builder()
         .status(StatusCode::NO_CONTENT)
@@ -411,7 +411,7 @@ fn whole(response: Builder, text: String) -> Response<Reply> {
     let response = response.header(header::CACHE_CONTROL, "no-store");
     let body = Reply::new(body.boxed(), None, ());
     response.body(body).unwrap_or_else(|_| {
-        // Only names and values of headers could be at fault, and they are constants.
+        // Only names and values of headers could fail, and they are constants.
         Response::new(Reply::new(Full::new(Bytes::new()).boxed(), None, ()))
     })
 }

@@ -1,7 +1,7 @@
-//! HTTP in place of standard input and output (`spec/mcp.md`, section 5).
+//! The server over HTTP instead of standard input and output (`spec/mcp.md`, section 5).
 //!
-//! `front` decides what a request has to pass, `sessions` whose a session is, and `form` reads the body
-//! of a request. What any server needs is in [`crate::front::http`].
+//! `front` checks requests, `sessions` knows the principal of each session, and `form` converts
+//! answers. [`crate::front::http`] has the parts that any server needs.
 
 mod form;
 mod front;
@@ -42,52 +42,53 @@ use crate::service::report::failure::{Code, Failure};
 use crate::service::workspace::{Environment, Options, Workspace};
 use crate::values::model::timestamp::Timestamp;
 
-/// The most connections at the same time.
+/// Maximum number of connections at the same time.
 const CONNECTIONS: usize = 512;
-/// How long a client may take to send the head of a request, and be silent between two.
+/// Time limit for a client to send the head of a request, and for silence between two.
 const HEAD: Duration = Duration::from_secs(30);
-/// The longest head of a request, in bytes, and the most headers.
+/// Maximum length of the head of a request, in bytes, and maximum number of headers.
 const HEAD_BYTES: usize = 16 << 10;
 const HEADERS: usize = 64;
-/// How long calls at work are waited for when the server ends.
+/// Time limit for running calls when the server ends.
 const GRACE: Duration = Duration::from_secs(10);
-/// How long what was answered then may take to be sent.
+/// Time limit for sending their answers.
 const SENDING: Duration = Duration::from_secs(2);
-/// How often a stream looks whether its token still stands for someone.
+/// Interval at which a stream checks that its token is still valid.
 const LOOKS: Duration = Duration::from_secs(5);
 
-/// How a server is run.
+/// Settings of a server.
 #[derive(Clone, Debug)]
 pub(crate) struct Settings {
-    /// Where it listens.
+    /// The address to listen at.
     pub(crate) address: SocketAddr,
-    /// The file of tokens; without one every client is the user of the server.
+    /// The file of tokens; without one, every client is the user of the server.
     pub(crate) tokens: Option<PathBuf>,
     /// Hosts that requests may name.
     pub(crate) hosts: Vec<String>,
     /// Origins of pages that may call.
     pub(crate) origins: Vec<String>,
-    /// The most requests of a token in a minute.
+    /// Maximum number of requests of a token in a minute.
     pub(crate) rate: u32,
-    /// The most calls at the same time.
+    /// Maximum number of calls at the same time.
     pub(crate) calls: usize,
-    /// The longest time of a call.
+    /// Time limit of a call.
     pub(crate) time: Duration,
 }
 
-/// What is said to who runs a server.
+/// A message for the operator of a server.
 #[derive(Debug)]
 pub(crate) enum Told {
-    /// It listens at this address.
+    /// The server listens at this address.
     Listens(String),
-    /// Something is wrong.
+    /// A problem.
     Note(String),
 }
 
 /// Answers clients until the process gets SIGTERM or SIGINT.
 ///
 /// # Errors
-/// An option is invalid, the file of tokens cannot be read, or the address is not to be had.
+/// An option is invalid, the file of tokens cannot be read, or the server cannot listen at
+/// the address.
 pub(crate) fn serve(
     (environment, options): (Environment, Options),
     (vaults, choice): (Vaults, &Choice),
@@ -128,7 +129,7 @@ pub(crate) fn serve(
     let served = runtime.block_on(async {
         let sessions = Sessions::new();
         let config = StreamableHttpServerConfig::default()
-            // Both are checked before.
+            // `front` has checked both before.
             .disable_allowed_hosts()
             .disable_allowed_origins()
             .with_json_response(true)
@@ -148,7 +149,7 @@ pub(crate) fn serve(
         };
         listen(settings.address, Arc::new(front), notes, tell).await
     });
-    // Calls that take longer than that are left: what they write is complete, or none of it counts.
+    // Longer calls are abandoned: their writes are complete, or none of them is valid.
     runtime.shutdown_timeout(Duration::from_millis(100));
     let address = settings.address;
     served.map_err(|why| Failure::new(Code::Io, format!("cannot serve at {address}: {why}")))
@@ -172,7 +173,7 @@ async fn listen(
             _ = terminated.recv() => break,
             _ = interrupted.recv() => break,
             Some(note) = notes.recv() => {
-                // Once a minute is enough for who reads it.
+                // Once a minute is enough for an operator.
                 if said.is_none_or(|at| at.elapsed() >= Duration::from_secs(60)) {
                     said = Some(Instant::now());
                     tell(Told::Note(note));
@@ -191,7 +192,7 @@ async fn listen(
     Ok(())
 }
 
-/// Waits for the calls at work, and for their answers, but not for longer than is usual.
+/// Waits for running calls and for their answers, up to the limits.
 async fn ended(front: &Front) {
     let until_none = async |gauge: &Gauge| {
         while gauge.now() > 0 {
@@ -199,16 +200,16 @@ async fn ended(front: &Front) {
         }
     };
     let _ = timeout(GRACE, until_none(&front.metrics.calls)).await;
-    // Answers leave; streams would stay open as long as their clients.
+    // Answers are sent; streams would stay open as long as their clients.
     sleep(Duration::from_millis(100)).await;
     front.mcp.config.cancellation_token.cancel();
     let _ = timeout(SENDING, until_none(&front.metrics.connections)).await;
 }
 
-/// How many connections there may be: a call needs files, too.
+/// Returns the maximum number of connections: calls need files, too.
 fn connections() -> usize {
     let files = getrlimit(Resource::Nofile);
-    // What the user of a machine gets by default is less than a server may have.
+    // The default of a user is less than a server may have.
     let _ = setrlimit(Resource::Nofile, Rlimit { current: files.maximum, ..files });
     let files = getrlimit(Resource::Nofile)
         .current
@@ -216,7 +217,7 @@ fn connections() -> usize {
     CONNECTIONS.min(files / 2).max(1)
 }
 
-/// Takes connections, until it is aborted.
+/// Accepts connections, until it is aborted.
 async fn accept(listener: TcpListener, front: Arc<Front>, ends: watch::Receiver<bool>) {
     let open = Connections::new(connections());
     loop {
@@ -225,7 +226,7 @@ async fn accept(listener: TcpListener, front: Arc<Front>, ends: watch::Receiver<
                 let one = open.one().await;
                 tokio::spawn(connection(stream, Arc::clone(&front), ends.clone(), one));
             }
-            // The process has no file for one more, or the client is gone again.
+            // The process may not open another connection, or the client has disconnected.
             Err(_) => sleep(Duration::from_millis(50)).await,
         }
     }
@@ -254,7 +255,7 @@ async fn connection(
         .serve_connection(TokioIo::new(Patient::new(stream)), service);
     let mut connection = std::pin::pin!(connection);
     tokio::select! {
-        // Whatever went wrong, it is over.
+        // The connection has ended, with or without an error.
         _ = connection.as_mut() => return,
         () = one.leaves() => return,
         _ = ends.changed() => {}

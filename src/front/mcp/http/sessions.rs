@@ -1,5 +1,5 @@
 //! The sessions of clients of revisions before 2026-07-28: each belongs to the principal that began
-//! it, and there are only so many (MCP-12).
+//! it, and their number is limited (MCP-12).
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -9,14 +9,14 @@ use rmcp::model::RequestId;
 use rmcp::transport::streamable_http_server::session::SessionManager as _;
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
 
-/// The most sessions of a server.
+/// Maximum number of sessions of a server.
 const MOST: usize = 1_024;
-/// The most sessions of a principal.
+/// Maximum number of sessions of a principal.
 const MOST_OF_ONE: usize = 256;
-/// For how long an answer is kept for a client that lost its connection.
+/// Time for which an answer is kept for a client that lost its connection.
 const KEPT: Duration = Duration::from_secs(5);
 
-/// The sessions, and whose they are.
+/// The sessions and their principals.
 #[derive(Debug)]
 pub(super) struct Sessions {
     manager: Arc<LocalSessionManager>,
@@ -27,11 +27,11 @@ pub(super) struct Sessions {
 struct Known {
     principal: String,
     used: Instant,
-    /// The requests that are not answered yet.
+    /// The requests without an answer so far.
     asked: HashSet<RequestId>,
 }
 
-/// A request of a session that is not answered yet, until it is dropped.
+/// A request of a session without an answer so far, until it is dropped.
 #[derive(Debug)]
 pub(super) struct Asked {
     sessions: Arc<Sessions>,
@@ -46,17 +46,17 @@ impl Sessions {
         Arc::new(Self { manager: Arc::new(manager), known: Mutex::default() })
     }
 
-    /// What keeps them.
+    /// Returns the store of the sessions.
     pub(super) fn manager(&self) -> Arc<LocalSessionManager> {
         Arc::clone(&self.manager)
     }
 
-    /// How many there are.
+    /// Returns the number of sessions.
     pub(super) async fn count(&self) -> usize {
         self.manager.sessions.read().await.len()
     }
 
-    /// Whether a session is one of a principal.
+    /// Returns true if a session belongs to a principal.
     pub(super) fn is_of(&self, session: &str, principal: &str) -> bool {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         match known.get_mut(session) {
@@ -68,8 +68,8 @@ impl Sessions {
         }
     }
 
-    /// Makes room for one more session of a principal: those that were not used for the longest time
-    /// end.
+    /// Makes room for another session of a principal: those that were unused for the longest
+    /// time end.
     pub(super) async fn make_room(&self, principal: &str) {
         let alive: HashSet<String> =
             self.manager.sessions.read().await.keys().map(ToString::to_string).collect();
@@ -99,14 +99,14 @@ impl Sessions {
         ending
     }
 
-    /// A principal began a session.
+    /// Records that a principal began a session.
     pub(super) fn began(&self, session: &str, principal: &str) {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         let (principal, used) = (principal.to_owned(), Instant::now());
         known.insert(session.to_owned(), Known { principal, used, asked: HashSet::new() });
     }
 
-    /// A request of a session begins; none where one with its id is not answered yet.
+    /// Begins a request of a session; `None` if one with the same id is still running.
     pub(super) fn asks(self: &Arc<Self>, session: &str, id: &RequestId) -> Option<Asked> {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         let is_new = known.get_mut(session)?.asked.insert(id.clone());
@@ -151,7 +151,7 @@ mod tests {
         }
         assert_eq!(sessions.superfluous("ana", &alive), ["000"]);
         assert_eq!(sessions.superfluous("bo", &alive), Vec::<String>::new());
-        // Those that ended by themselves are forgotten.
+        // Sessions that ended by themselves are forgotten.
         alive.clear();
         assert_eq!(sessions.superfluous("ana", &alive), Vec::<String>::new());
         assert!(!sessions.is_of("of bo", "bo"));

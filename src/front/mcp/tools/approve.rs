@@ -1,4 +1,4 @@
-//! `context_approve`: a submission is published, with the consent of a human.
+//! `context_approve`: publishes a submission, with the consent of a human.
 
 mod shown;
 
@@ -24,7 +24,7 @@ use crate::values::text_util::count;
 use crate::write::publish::Mode;
 use shown::{Shown, changes};
 
-/// So many ids are named in a question.
+/// Maximum number of ids in a question.
 const MOST: usize = 10;
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -81,8 +81,8 @@ fn decided<'d>(ids: &'d [String], version: Version, note: Option<&'d str>) -> De
     Decided { ids, change: None, version: Some(version), note, mode: Mode::default() }
 }
 
-/// What a human is asked before a submission is approved. It is refused here where it would be
-/// afterwards: no human is asked in vain.
+/// Returns the question before the approval of a submission. A call that would fail afterwards is
+/// refused here, so that no human is asked in vain.
 pub(super) fn asking(
     call: &mut Call<'_>,
     vault: &Vault,

@@ -1,5 +1,5 @@
-//! The arguments of a tool: their schema, the content that it declares, and values of other types, which
-//! models write.
+//! The arguments of a tool: their schema, their declared contents, and conversions of values of
+//! other types, which models write.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -11,10 +11,10 @@ use serde_json::Value;
 use super::Question;
 use crate::service::report::failure::{Code, Failure};
 
-/// Below it a number of 64 bits has no neighbours that are the same integer.
+/// Numbers below are exact integers in 64 bits.
 const EXACT: f64 = 9_007_199_254_740_992.0;
 
-/// The word of a schema that declares the content of an argument. Clients are not sent it.
+/// The keyword of a schema that declares the content of an argument. Clients do not get it.
 pub(super) const HOLDS: &str = "x-holds";
 
 /// The content of an argument of a tool that changes something.
@@ -36,7 +36,7 @@ impl Holds {
     }
 }
 
-/// A schema as clients are sent it.
+/// Returns a schema as clients get it.
 pub(super) fn listed(schema: &JsonObject) -> JsonObject {
     let mut schema = schema.clone();
     let properties = schema.get_mut("properties").and_then(Value::as_object_mut);
@@ -50,8 +50,8 @@ pub(super) fn listed(schema: &JsonObject) -> JsonObject {
 /// text of another writer.
 const KEPT: [&str; 5] = ["body", "title", "version", "expected_version", "expected_live"];
 
-/// Reads the arguments of a call. One that is null, or an empty text where it may be left out, is left
-/// out. One in the spelling of another type is converted: models write `"5"` for 5.
+/// Parses the arguments of a call. Null, and an empty text if the argument is optional, is left
+/// out. A value in the spelling of another type is converted: models write `"5"` for 5.
 pub(super) fn read<Q: Question>(arguments: JsonObject) -> Result<Q, Failure> {
     let arguments = fitted::<Q>(arguments)?;
     serde_json::from_value(Value::Object(arguments)).map_err(|why| invalid::<Q>(&why.to_string()))
@@ -140,7 +140,8 @@ pub(super) fn fit(value: Value, schema: &Value) -> Result<Value, String> {
     })
 }
 
-/// A number without a fraction as an integer: JSON of other programs does not tell them apart.
+/// Returns a number without a fraction as an integer: JSON of other programs does not
+/// distinguish them.
 fn with_integer(value: Value) -> Value {
     match value {
         Value::Number(number) if number.is_f64() => {
@@ -152,7 +153,7 @@ fn with_integer(value: Value) -> Value {
     }
 }
 
-/// The schema of arguments, without what says nothing to a model.
+/// Returns the schema of arguments, without keywords that are useless for a model.
 fn schema<Q: Question>() -> JsonObject {
     let schema = SchemaSettings::draft2020_12().into_generator().into_root_schema_for::<Q>();
     let mut schema = serde_json::to_value(schema).unwrap_or_default();
@@ -162,9 +163,9 @@ fn schema<Q: Question>() -> JsonObject {
     object.into_iter().filter(|(name, _)| kept.contains(&name.as_str())).collect()
 }
 
-/// Takes out of a schema what repeats that an argument may be left out, and sizes of integers. What
-/// stays is what every client reads: some refuse all tools because of a list of types, or a word that
-/// they do not know.
+/// Removes from a schema the repetitions that an argument is optional, and sizes of integers. The
+/// rest is understood by every client: some refuse all tools because of a list of types, or an
+/// unknown keyword.
 fn shorten(schema: &mut Value) {
     let is_null = |value: &Value| *value == "null" || value["type"] == "null";
     if let Value::Object(members) = schema {

@@ -1,4 +1,4 @@
-//! `context_assign_steward`: a role, in a governed vault, with the consent of a human.
+//! `context_assign_steward`: assigns a role in a governed vault, with the consent of a human.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -78,11 +78,11 @@ impl Question for AssignSteward {
             let is_mine = PrincipalKey::of(&pending.by) == me.key();
             is_mine && live.as_deref() == Some(pending.text.as_bytes())
         });
-        // What this principal submitted already is submitted again with it.
+        // Earlier changes that this principal submitted are submitted again with it.
         if is_edited && live.is_some() && !is_own {
             let message = format!("`{STEWARDS}` has other changes that are not published");
             return Err(Failure::new(Code::UnpublishedChanges, message)
-                .hint("a person submits these, or undoes them, before"));
+                .hint("let a person submit or undo them first"));
         }
         let holder = if self.group { "group" } else { "principal" };
         let text = format!(
@@ -128,7 +128,7 @@ impl AssignSteward {
         let (folder, tag) = (self.folder.as_deref(), self.tag.as_deref());
         let scopes = [self.whole_vault, folder.is_some(), tag.is_some(), self.document.is_some()];
         if scopes.iter().filter(|is_given| **is_given).count() != 1 {
-            return Err(Failure::new(Code::Usage, "an assignment is at one scope")
+            return Err(Failure::new(Code::Usage, "an assignment needs exactly one scope")
                 .hint("pass one of `whole_vault`, `folder`, `tag` and `document`"));
         }
         let id =

@@ -1,4 +1,4 @@
-//! What the tools that write have in common: their arguments, and how they answer.
+//! Shared arguments and answers of the tools that write.
 
 use super::Answer;
 use crate::files::vault::Vault;
@@ -17,7 +17,7 @@ use crate::values::model::number::Version;
 use crate::write::commit::expect::Expect;
 use crate::write::publish::{Draft, Mode};
 
-/// The fields of arguments.
+/// Returns the fields of arguments.
 pub(super) fn fields(
     vault: &Vault,
     title: Option<String>,
@@ -32,7 +32,7 @@ pub(super) fn fields(
     })
 }
 
-/// Refuses an empty tag. On a command line it is what is between two commas, and left out.
+/// Refuses an empty tag. A command line ignores an empty item between two commas.
 pub(super) fn check_tags(words: Option<&[String]>) -> Result<(), Failure> {
     let is_empty = |word: &String| word.trim().trim_start_matches('#').is_empty();
     match words.unwrap_or_default().iter().any(is_empty) {
@@ -42,17 +42,17 @@ pub(super) fn check_tags(words: Option<&[String]>) -> Result<(), Failure> {
     }
 }
 
-/// A version that an argument names.
+/// Returns the version that an argument names.
 pub(super) fn version(number: Option<u64>) -> Option<Version> {
     number.map(Version)
 }
 
-/// How an event is written whose caller expects this version.
+/// Returns the mode of an event whose caller expects this version.
 pub(super) fn mode(expected: Option<u64>) -> Mode {
     Mode { expect: Expect { version: version(expected), hash: None }, ..Mode::default() }
 }
 
-/// The hash of a live file that an argument names.
+/// Parses the hash of a live file.
 pub(super) fn digest(text: Option<&str>) -> Result<Option<Digest>, Failure> {
     let read = text.map(str::parse).transpose();
     read.map_err(|why: DigestError| {
@@ -61,26 +61,27 @@ pub(super) fn digest(text: Option<&str>) -> Result<Option<Digest>, Failure> {
     })
 }
 
-/// Refuses an argument of a submission where a draft is written.
+/// Refuses an argument of a submission if a draft is written.
 pub(super) fn check_submit(submits: bool, argument: Option<&str>) -> Result<(), Failure> {
     match argument {
         Some(_) if !submits => {
-            let message = "`change` and `supersede` are about a submission";
+            let message = "`change` and `supersede` are only for submissions";
             Err(Failure::new(Code::Usage, message).hint("set `submit`, or leave them out"))
         }
         _ => Ok(()),
     }
 }
 
-/// Refuses a call that names nothing.
+/// Refuses a call without ids and without a change.
 pub(super) fn check_ids(ids: &[String], change: Option<&str>) -> Result<(), Failure> {
     match ids.is_empty() && change.is_none() {
-        true => Err(Failure::new(Code::Usage, "nothing is named").hint("pass `ids` or `change`")),
+        true => Err(Failure::new(Code::Usage, "no document and no change is named")
+            .hint("pass `ids` or `change`")),
         false => Ok(()),
     }
 }
 
-/// The answer of a tool that made an event, or a step of a review.
+/// Returns the answer of a tool that made an event, or a step of a review.
 pub(super) fn event<'o, R: Report>(
     call: &Call<'_>,
     outcome: &'o Acted,
@@ -94,7 +95,7 @@ pub(super) fn event<'o, R: Report>(
 pub(super) struct Written;
 
 impl Written {
-    /// A draft.
+    /// Returns the answer about a draft.
     pub(super) fn draft(
         call: &Call<'_>,
         (id, draft): (&DocumentId, &Draft),
@@ -102,7 +103,7 @@ impl Written {
         Ok(Answer::of(call, &DraftReport::new(id, draft)))
     }
 
-    /// A submission.
+    /// Returns the answer about a submission.
     pub(super) fn submitted(call: &Call<'_>, outcome: &Acted) -> Result<Answer, Failure> {
         event(call, outcome, Submitted)
     }

@@ -41,7 +41,7 @@ impl Question for Blame {
     fn ask(self, call: &mut Call<'_>) -> Result<Answer, Failure> {
         if self.sections && self.lines.is_some() {
             return Err(Failure::new(Code::Usage, "`sections` and `lines` exclude each other")
-                .hint("give one of them only"));
+                .hint("pass only one of them"));
         }
         let (vault, source) = places(call, blame::NEED)?;
         let at = At::moment(self.at.as_ref())?;

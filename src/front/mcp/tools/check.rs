@@ -1,4 +1,4 @@
-//! `context_check`: whether citations are current.
+//! `context_check`: checks whether citations are current.
 
 use schemars::JsonSchema;
 use serde::Deserialize;

@@ -1,4 +1,4 @@
-//! `context_create`: a new document, as a draft or a submission.
+//! `context_create`: makes a new document, as a draft or a submission.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -78,7 +78,7 @@ impl Question for Create {
     }
 }
 
-/// That a document is there already, with the tool that changes it: a person would edit the file.
+/// Reports an existing document with the tool that changes it: a person would edit the file.
 fn to_update(failure: Failure) -> Failure {
     match failure.code {
         Code::Exists => Failure { hints: Vec::new(), ..failure }

@@ -1,4 +1,4 @@
-//! `context_diff`: two versions of a document compared.
+//! `context_diff`: compares two versions of a document.
 
 use schemars::JsonSchema;
 use serde::Deserialize;

@@ -10,7 +10,7 @@ use crate::service::report::Paged;
 use crate::service::report::failure::Failure;
 use crate::service::workspace::call::{Call, history};
 
-/// How many versions are listed at most, where the call does not say.
+/// Default number of versions in a list.
 const LISTED: usize = 50;
 
 #[derive(Debug, Deserialize, JsonSchema)]

@@ -54,7 +54,8 @@ impl Question for Init {
                 false => call.release(mapped.with_instructions(map)),
             };
             let answer = Answer::with_texts(call, &report, (&["instructions"], &text));
-            // What matters more is kept longer: the instructions, then the names that most have.
+            // The more important parts are kept longer: the instructions, then the most frequent
+            // names.
             extent = match extent {
                 _ if answer.fits(size) => return Ok(answer),
                 Extent::Whole => Extent::default(),

@@ -1,4 +1,4 @@
-//! The tools: one type of arguments each, from which its schema is made, and one question (MCP-3).
+//! The tools: each has a type of arguments, from which its schema is made, and a call (MCP-3).
 
 mod approve;
 mod arguments;
@@ -54,8 +54,8 @@ use crate::service::workspace::call::Call;
 use crate::service::workspace::moment::Moment;
 use crate::values::model::verb::{Effect, Profile, Verb};
 
-/// Every tool, in the order in which they are listed: those of a reader, then those of an author, and
-/// of a reviewer.
+/// Every tool, in the order of the list: those of a reader, then those of an author, and of
+/// a reviewer.
 pub(super) static ALL: &[Tool] = &[
     Tool::of::<init::Init>(),
     Tool::of::<overview::Overview>(),
@@ -85,58 +85,56 @@ pub(super) static ALL: &[Tool] = &[
     Tool::of::<assign_steward::AssignSteward>(),
 ];
 
-/// A tool.
 pub(super) struct Tool {
-    /// Its name.
     pub(super) name: &'static str,
-    /// Reads its arguments and asks.
+    /// Parses the arguments and makes the call.
     pub(super) run: fn(&mut Call<'_>, JsonObject) -> Result<Answer, Failure>,
-    /// Converts its arguments to the types of its schema.
+    /// Converts the arguments to the types of the schema.
     pub(super) fitted: fn(JsonObject) -> Result<JsonObject, Failure>,
-    /// What a human is asked before a call, of a tool that asks.
+    /// Returns the question before a call, for a tool that asks.
     pub(super) asks: Option<Asks>,
-    /// Whether it is a tool of governed vaults only.
+    /// True if the tool is for governed vaults only.
     pub(super) is_governed: bool,
-    /// The first profile that has it.
+    /// The first profile that has the tool.
     pub(super) profile: Profile,
     /// True if a call may change the vault.
     pub(super) changes: bool,
-    /// True if a call may replace what the vault holds.
+    /// True if a call may replace a text of the vault.
     replaces: bool,
     title: &'static str,
     description: &'static str,
-    /// The schema of its arguments, with [`HOLDS`].
+    /// The schema of the arguments, with [`HOLDS`].
     schema: fn() -> Arc<JsonObject>,
     outputs: fn(&mut Outputs),
 }
 
-/// What a human is asked before a call with these arguments; none where it needs no consent.
+/// Returns the question before a call with these arguments; `None` if it needs no consent.
 pub(super) type Asks = fn(&mut Call<'_>, JsonObject) -> Result<Option<Asking>, Failure>;
 
 /// The arguments of a tool.
 trait Question: DeserializeOwned + JsonSchema {
-    /// The name of the tool, as in the row of its verb.
+    /// Name of the tool, as in the row of its verb.
     const NAME: &'static str;
-    /// Its name for people.
+    /// Name for people.
     const TITLE: &'static str;
-    /// When a model is to use it, in at most 60 words.
+    /// Instructions for models, in at most 60 words.
     const DESCRIPTION: &'static str;
-    /// True if a call may replace what the vault holds.
+    /// True if a call may replace a text of the vault.
     const REPLACES: bool = false;
-    /// Whether a human is asked before some calls.
+    /// True if a human is asked before some calls.
     const ASKS: bool = false;
-    /// Whether it is a tool of governed vaults only.
+    /// True if the tool is for governed vaults only.
     const GOVERNED: bool = false;
 
-    /// What a human is asked before the call; none where the call needs no consent.
+    /// Returns the question before the call; `None` if the call needs no consent.
     fn asks(&self, _: &mut Call<'_>) -> Result<Option<Asking>, Failure> {
         Ok(None)
     }
 
-    /// The reports that it answers with.
+    /// Collects the reports that the tool answers with.
     fn outputs(outputs: &mut Outputs);
 
-    /// Asks.
+    /// Makes the call.
     fn ask(self, call: &mut Call<'_>) -> Result<Answer, Failure>;
 }
 
@@ -162,13 +160,13 @@ impl Tool {
         }
     }
 
-    /// The verb that the log has of a call with these arguments.
+    /// Returns the verb that the log records for a call with these arguments.
     pub(super) fn verb(&self, arguments: &JsonObject) -> Verb {
         let is_given = |name: &str| arguments.get(name).is_some_and(|value| !value.is_null());
         Verb::of_tool(self.name, is_given).unwrap_or(Verb::declared(self.name).0)
     }
 
-    /// The texts of these arguments that are declared as [`HOLDS`] says.
+    /// Returns the texts of these arguments that are declared with [`HOLDS`].
     pub(super) fn held<'a>(
         &self,
         arguments: &'a mut JsonObject,
@@ -183,11 +181,11 @@ impl Tool {
         })
     }
 
-    /// What clients are told of it.
+    /// Returns the description for clients.
     pub(super) fn described(&self) -> Described {
         let mut annotations = ToolAnnotations::new().read_only(!self.changes).open_world(false);
         if self.changes {
-            // Of a tool that only reads both say nothing.
+            // Both mean nothing for a tool that only reads.
             annotations = annotations.destructive(self.replaces).idempotent(false);
         }
         Described::new(self.name, self.description, Arc::new(listed(&(self.schema)())))
@@ -196,7 +194,7 @@ impl Tool {
             .with_raw_output_schema(Arc::new(Outputs::of(self.outputs).listed()))
     }
 
-    /// The full schemas of its arguments and of its answers.
+    /// Returns the full schemas of the arguments and of the answers.
     pub(super) fn schemas(&self) -> (JsonObject, JsonObject) {
         (listed(&(self.schema)()), Outputs::of(self.outputs).full())
     }
@@ -208,7 +206,7 @@ impl Tool {
 struct At(String);
 
 impl At {
-    /// What it names.
+    /// Parses the moment.
     fn moment(at: Option<&Self>) -> Result<Option<Moment>, Failure> {
         let Some(Self(text)) = at else { return Ok(None) };
         // Some models write each number as a decimal.
@@ -218,16 +216,16 @@ impl At {
     }
 }
 
-/// The most tokens of an answer: what the call asks for, or what is usual.
+/// Returns the maximum number of tokens of an answer: that of the call, or the default.
 fn limit(budget: Option<u64>) -> Size {
     budget.unwrap_or(BUDGET).into()
 }
 
-/// Returns the answer with as many entries as fit, up to `most` and one at least. `make` makes an
-/// answer with up to that number of entries, and returns their number.
+/// Returns the answer with the maximum number of entries that fit, up to `most` and at least one.
+/// `make` makes an answer with up to that number of entries, and returns their number.
 ///
 /// # Errors
-/// As `make`, or one entry does not fit; `smaller` says how to ask for less.
+/// As `make`, or one entry does not fit; `smaller` advises how to ask for less.
 fn fitting(
     call: &mut Call<'_>,
     (size, most, smaller): (Size, usize, &'static str),
@@ -235,7 +233,7 @@ fn fitting(
 ) -> Result<Answer, Failure> {
     let (mut answer, mut entries) = make(call, most)?;
     while entries > 1 && !answer.fits(size) {
-        // Of what is not sent nothing is recorded.
+        // An answer that is not sent is not recorded.
         call.unsend();
         let share = (entries as u64).saturating_mul(size.tokens) / answer.tokens(size).max(1);
         let fewer = usize::try_from(share).unwrap_or(entries).clamp(1, entries - 1);
@@ -244,7 +242,7 @@ fn fitting(
     answer.cut(size, &[WITHHELD]).within(size, smaller)
 }
 
-/// The vault of a call, and its checkpoints.
+/// Returns the vault of a call, and its checkpoints.
 pub(super) fn places(
     call: &mut Call<'_>,
     need: Need,
@@ -254,8 +252,8 @@ pub(super) fn places(
     Ok((vault, source))
 }
 
-/// Makes the index of a vault that has none, whatever is asked first: a server is asked again and
-/// again. What fails here fails in the answer, too, which says so.
+/// Makes the index of a vault without one, before any call, because a server gets many calls. A
+/// failure here also fails the answer, which reports it.
 pub(super) fn make_index(call: &mut Call<'_>) {
     if let Ok(vault) = call.vault() {
         let _ = CheckpointSource::open(&vault, Need::Fields, &mut on_indexing(&vault));
@@ -275,8 +273,9 @@ mod tests {
     use super::*;
     use crate::values::model::number::CheckpointNumber;
 
-    /// The values of [`HOLDS`]. `new` is the id of a new document, which is judged with its text, and
-    /// `staged` the name of a staged result, which is looked for among those that the principal sees.
+    /// The values of [`HOLDS`]. `new` is the id of a new document, which is judged with its
+    /// text, and `staged` the name of a staged result, which is searched among those that the
+    /// principal sees.
     const KINDS: [&str; 4] = ["document", "text", "new", "staged"];
 
     #[test]
@@ -309,10 +308,10 @@ mod tests {
         }
     }
 
-    /// A new argument of a tool that writes either declares what it holds, or is listed here.
+    /// A new argument of a tool that writes either declares its content, or is listed here.
     #[test]
     fn every_text_of_a_tool_that_writes_is_declared_or_known_to_be_harmless() {
-        // Metadata, which the change log and the histories have in the clear.
+        // Metadata, which the change log and the histories contain in the clear.
         let harmless = [
             "title",
             "type",

@@ -1,4 +1,4 @@
-//! `context_neighbors`: the documents around one.
+//! `context_neighbors`: the documents that are linked with one.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -12,7 +12,7 @@ use crate::service::report::failure::Failure;
 use crate::service::workspace::call::{Call, neighbors};
 use crate::text::document::links::LinkKind;
 
-/// How many documents are listed at most, where the call does not say.
+/// Default number of documents in a list.
 const LISTED: usize = 100;
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -112,7 +112,7 @@ impl Question for Neighbors {
                 goes_on: found.truncated,
                 is_past: given == 0,
             })?;
-            // How many come after it is not known: they are not looked at.
+            // The number of later documents is unknown, because they are not read.
             let report = Paged { report: linked.report(), omitted: 0, next_cursor };
             Ok((Answer::of(call, &report), given))
         })

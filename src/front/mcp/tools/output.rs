@@ -1,6 +1,6 @@
-//! Schemas of answers, made of the types of reports (MCP-32). The full one says all that a report may
-//! have. The listed one, which each client reads before its first call, has only their names; what
-//! satisfies the full one satisfies it, too.
+//! Schemas of answers, made of the types of reports (MCP-32). The full one describes everything
+//! that a report may have. The listed one, which each client reads before its first call, has only
+//! their names; every answer that satisfies the full one satisfies it, too.
 
 use rmcp::model::JsonObject;
 use schemars::JsonSchema;
@@ -19,7 +19,7 @@ pub(super) struct Outputs {
 }
 
 impl Outputs {
-    /// Those of a tool, as `collect` names them.
+    /// Returns the reports of a tool, as `collect` names them.
     pub(super) fn of(collect: fn(&mut Self)) -> Self {
         let generator = SchemaSettings::draft2020_12().for_serialize().into_generator();
         let mut outputs = Self { generator, reports: Vec::new() };
@@ -28,7 +28,7 @@ impl Outputs {
         outputs
     }
 
-    /// One more report.
+    /// Adds a report.
     pub(super) fn add<R: Report + JsonSchema>(&mut self) {
         let body = R::json_schema(&mut self.generator).to_value();
         let Value::Object(mut body) = body else { return };
@@ -37,12 +37,12 @@ impl Outputs {
             "schema": {"const": name},
             "schema_version": {"const": SCHEMA_VERSION},
             "notes": {"type": "array", "items": {"type": "string"},
-                      "description": "What is said beside the answer"},
+                      "description": "Remarks on the answer"},
             "may_not_read": {"type": "integer", "minimum": 0,
-                             "description": "How many documents the reader may not read"},
+                             "description": "Number of documents that the reader may not read"},
         });
         let count = json!({"type": "integer", "minimum": 0,
-                           "description": "How many entries of the list do not fit"});
+                           "description": "Number of entries of the list that do not fit"});
         for name in CUT {
             envelope[name] = count.clone();
         }
@@ -60,7 +60,7 @@ impl Outputs {
         self.reports.push((name, body));
     }
 
-    /// The full schema: one of the reports, or a failure.
+    /// Returns the full schema: one of the reports, or a failure.
     pub(super) fn full(mut self) -> JsonObject {
         let defs = self.generator.take_definitions(true);
         let all: Vec<Value> = self.reports.into_iter().map(|(_, body)| body.into()).collect();
@@ -73,7 +73,7 @@ impl Outputs {
         full.as_object().cloned().unwrap_or_default()
     }
 
-    /// The schema that is listed: the names of the reports. Clients compare failures with it, too.
+    /// Returns the listed schema: the names of the reports. Clients compare failures with it, too.
     pub(super) fn listed(self) -> JsonObject {
         let names: Vec<String> = self.reports.into_iter().map(|(name, _)| name).collect();
         let listed = json!({"type": "object", "properties": {"schema": {"enum": names}}});
@@ -81,5 +81,5 @@ impl Outputs {
     }
 }
 
-/// Counts of what is cut of an answer (MCP-5).
+/// Counts of the omitted parts of an answer (MCP-5).
 const CUT: [&str; 3] = ["omitted", WITHHELD.1, STAGED.1];

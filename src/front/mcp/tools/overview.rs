@@ -10,7 +10,7 @@ use crate::service::report::Paged;
 use crate::service::report::failure::Failure;
 use crate::service::workspace::call::{Call, list};
 
-/// How many documents a page has, where the call does not say.
+/// Default number of documents of a page.
 const PAGE: usize = 50;
 
 #[derive(Debug, Deserialize, JsonSchema)]

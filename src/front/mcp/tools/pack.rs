@@ -28,7 +28,7 @@ pub(super) struct Pack {
     tokenizer: Option<String>,
 }
 
-/// The selector of a pack.
+/// Returns the selector of a pack.
 pub(in crate::front::mcp) fn selector(id: &str) -> String {
     Term::Pack(id.to_owned()).to_string()
 }

@@ -1,6 +1,6 @@
-//! Pages of lists, and the cursors that name them (MCP-34). A cursor is a text of the client: what no
-//! page of this list could have given is refused, and where the list is another one now, no page of
-//! that is given.
+//! Pages of lists, and the cursors that name them (MCP-34). A cursor is a text of the client:
+//! one that no page of this list could have returned is refused, and so is one of a list that
+//! has changed.
 
 use std::fmt;
 use std::str::FromStr;
@@ -14,20 +14,20 @@ use crate::values::model::digest::Digest;
 use crate::values::model::number::CheckpointNumber;
 use crate::values::text_util::beginning;
 
-/// So many bytes of what is no cursor are said back.
+/// Maximum length of an invalid cursor in a message, in bytes.
 const LONGEST: usize = 64;
 
-/// Which list a cursor is of: that of a tool or method, with arguments. It stands at the end of each
-/// cursor, so that another list refuses it.
+/// The list of a cursor: that of a tool or method, with arguments. Every cursor ends with it, so
+/// that another list refuses it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::front::mcp) struct Tag(String);
 
-/// What a list is made of, in short: another one has another mark.
+/// The content of a list, as a short hash.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Mark(String);
 
-/// Where a page begins: so many entries further, in the list of a checkpoint, as long as its reader
-/// may read the same.
+/// The start of a page: the number of entries before it, in the list of a checkpoint, as long as
+/// its reader may read the same.
 #[derive(Clone, Debug)]
 struct Page {
     checkpoint: CheckpointNumber,
@@ -35,7 +35,7 @@ struct Page {
     seen: Mark,
 }
 
-/// Where a page begins in a list that belongs to no checkpoint: so many entries further, as long as
+/// The start of a page in a list without a checkpoint: the number of entries before it, as long as
 /// the list has this mark.
 #[derive(Clone, Debug)]
 pub(super) struct Marked {
@@ -43,35 +43,35 @@ pub(super) struct Marked {
     pub(super) skipped: usize,
 }
 
-/// Where a page of versions ends: before the one in this place of the history, which only grows.
+/// The end of a page of versions: before the one at this position of the history, which only grows.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Before(pub(super) usize);
 
 impl Tag {
-    /// The length of a tag.
+    /// Length of a tag.
     const LENGTH: usize = 8;
 
-    /// That of a list: its name, and the arguments that say what is in it. Which page is asked for,
-    /// and how large it may be, is none of them.
+    /// Returns the tag of a list: of its name, and of the arguments that determine its content.
+    /// Position and size of a page are not part of it.
     pub(in crate::front::mcp) fn of(name: &str, arguments: &Value) -> Self {
         let list = json!([name, arguments]).to_string();
         Self(Digest::of(list.as_bytes()).hex()[..Self::LENGTH].to_owned())
     }
 
-    /// Whether a text is the tag alone, which begins the list of another vault.
+    /// Returns true if a text is only the tag, which begins the list of another vault.
     pub(in crate::front::mcp) fn is(&self, text: &str) -> bool {
         self.0 == text
     }
 
-    /// A cursor of the list.
+    /// Returns a cursor of the list.
     pub(super) fn cursor(&self, place: &impl fmt::Display) -> String {
         format!("{place}:{self}")
     }
 
-    /// Reads a cursor of the list, which has one spelling.
+    /// Parses a cursor of the list, which has one spelling.
     ///
     /// # Errors
-    /// It is none.
+    /// The text is not a cursor of the list.
     pub(super) fn read<C: FromStr + fmt::Display>(&self, cursor: &str) -> Result<C, Failure> {
         let place = cursor.strip_suffix(&self.0).and_then(|place| place.strip_suffix(':'));
         let read = |place: &str| place.parse::<C>().ok().filter(|read| read.to_string() == place);
@@ -80,10 +80,10 @@ impl Tag {
 }
 
 impl Mark {
-    /// The length of a mark.
+    /// Length of a mark.
     const LENGTH: usize = 16;
 
-    /// That of a list with this hash.
+    /// Returns the mark of a list with this hash.
     pub(super) fn of(hash: Option<Digest>) -> Self {
         let hash = hash.unwrap_or_else(|| Digest::of(b""));
         Self(hash.hex()[..Self::LENGTH].to_owned())
@@ -120,7 +120,7 @@ impl fmt::Display for Before {
     }
 }
 
-/// A text that no page gave.
+/// A text that no page returned.
 pub(super) struct NoCursor;
 
 impl FromStr for Mark {
@@ -140,7 +140,7 @@ impl FromStr for Page {
         let (checkpoint, rest) = place.split_once(':').ok_or(NoCursor)?;
         let (skipped, seen) = rest.split_once(':').ok_or(NoCursor)?;
         let checkpoint = checkpoint.parse().map_err(|_| NoCursor)?;
-        // Before the first checkpoint there are no pages.
+        // Pages begin with the first checkpoint.
         if checkpoint == CheckpointNumber(0) {
             return Err(NoCursor);
         }
@@ -165,28 +165,27 @@ impl FromStr for Before {
     }
 }
 
-/// How many entries are not on a page. The first page has no cursor.
+/// Parses the number of entries before a page. The first page needs no cursor.
 fn some(count: &str) -> Result<usize, NoCursor> {
     count.parse().ok().filter(|count| *count > 0).ok_or(NoCursor)
 }
 
-/// What is no cursor of a list.
+/// Returns the failure for an invalid cursor of a list.
 pub(in crate::front::mcp) fn none(cursor: &str) -> Failure {
     let cursor = beginning(cursor, LONGEST);
-    Failure::new(Code::Usage, format!("`{cursor}` is no cursor of this list"))
+    Failure::new(Code::Usage, format!("`{cursor}` is not a cursor of this list"))
         .hint("pass `next_cursor` of an answer as it is, with the arguments of its call")
 }
 
-/// Where the answer to a call begins: in a list of the checkpoint of a cursor, or of `at`, or of the
-/// last one.
+/// The start of an answer: in a list of the checkpoint of a cursor, or of `at`, or of the last one.
 #[derive(Debug)]
 pub(in crate::front::mcp) struct Start<'c> {
-    /// The cursor, and what the reader of its page might read.
+    /// The cursor, and the mark of the list that the reader of its page could read.
     cursor: Option<(&'c str, Mark)>,
     tag: Tag,
-    /// The checkpoint, where one is named.
+    /// The checkpoint, if one is named.
     pub(in crate::front::mcp) at: Option<Moment>,
-    /// How many entries the pages before had.
+    /// Number of entries of the pages before.
     pub(in crate::front::mcp) skipped: usize,
 }
 
@@ -195,21 +194,21 @@ pub(in crate::front::mcp) struct Start<'c> {
 pub(in crate::front::mcp) struct Found {
     /// The checkpoint of its list.
     pub(in crate::front::mcp) checkpoint: CheckpointNumber,
-    /// The hash of what the reader may read of that.
+    /// The hash of everything that the reader may read at that checkpoint.
     pub(in crate::front::mcp) seen: Option<Digest>,
-    /// How many entries the page has.
+    /// Number of entries of the page.
     pub(in crate::front::mcp) given: usize,
-    /// Whether there are entries after it.
+    /// True if there are entries after it.
     pub(in crate::front::mcp) goes_on: bool,
-    /// Whether it begins after the last entry.
+    /// True if the page begins after the last entry.
     pub(in crate::front::mcp) is_past: bool,
 }
 
 impl<'c> Start<'c> {
-    /// That of a call for a list.
+    /// Returns the start of a call for a list.
     ///
     /// # Errors
-    /// The cursor is none, or both name a checkpoint.
+    /// The cursor is invalid, or both name a checkpoint.
     pub(super) fn of(tag: Tag, cursor: Option<&'c str>, at: Option<&At>) -> Result<Self, Failure> {
         let at = At::moment(at)?;
         let start = Self::in_list(tag, cursor)?;
@@ -221,10 +220,10 @@ impl<'c> Start<'c> {
         Ok(Self { at: at.or(start.at), ..start })
     }
 
-    /// The same where only a cursor names a checkpoint.
+    /// Returns the start of a list for which only a cursor names a checkpoint.
     ///
     /// # Errors
-    /// The cursor is none.
+    /// The cursor is invalid.
     pub(in crate::front::mcp) fn in_list(
         tag: Tag,
         cursor: Option<&'c str>,
@@ -237,7 +236,7 @@ impl<'c> Start<'c> {
         Ok(Self { cursor: Some((text, seen)), tag, at, skipped })
     }
 
-    /// The checkpoint that the cursor names.
+    /// Returns the checkpoint that the cursor names.
     pub(in crate::front::mcp) fn pinned(&self) -> Option<CheckpointNumber> {
         match self.at {
             Some(Moment::Number(number)) if self.cursor.is_some() => Some(number),
@@ -245,16 +244,17 @@ impl<'c> Start<'c> {
         }
     }
 
-    /// The cursor of the page after the one that was found; none after the last one.
+    /// Returns the cursor of the page after the one that was found; `None` after the last one.
     ///
     /// # Errors
-    /// What was found is no page of the list that the pages before were of: the reader may read
-    /// something else of the checkpoint, or the cursor names no place in it.
+    /// The page does not belong to the list of the pages before: the reader may read other
+    /// documents of the checkpoint, or the cursor names no position in it.
     pub(in crate::front::mcp) fn next(&self, found: &Found) -> Result<Option<String>, Failure> {
         let seen = Mark::of(found.seen);
         if let Some((cursor, before)) = &self.cursor {
             if *before != seen {
-                let message = "what you may read of this list changed since the page before";
+                let message =
+                    "the part of this list that you may read changed since the page before";
                 return Err(Failure::new(Code::Changed, message)
                     .hint("begin again from the first page, without `cursor`"));
             }
@@ -267,7 +267,7 @@ impl<'c> Start<'c> {
         Ok(found.goes_on.then(next))
     }
 
-    /// A failure of the call: a cursor of a checkpoint that there is not is none.
+    /// Converts a failure of the call: a cursor of a missing checkpoint is invalid.
     pub(in crate::front::mcp) fn explained(&self, failure: Failure) -> Failure {
         match (failure.code, &self.cursor) {
             (Code::UnknownCheckpoint, Some((cursor, _))) => none(cursor),

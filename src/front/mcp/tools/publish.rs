@@ -1,4 +1,4 @@
-//! `context_publish`: a draft of an ungoverned vault, or a submission of a governed one.
+//! `context_publish`: publishes a draft of an ungoverned vault, or a submission of a governed one.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -27,7 +27,7 @@ pub(super) struct Publish {
     /// Publish only if this version is published now; 0 for none
     #[serde(default)]
     expected_version: Option<u64>,
-    /// The SHA-256 of the file, where you have read it and did not write it
+    /// SHA-256 of the file, if you read it and did not write it
     #[serde(default)]
     expected_live: Option<String>,
     /// Note to store with the version
@@ -66,7 +66,7 @@ impl Question for Publish {
             return approve(call, &vault, (&self.id, version), note);
         }
         if self.version.is_some() {
-            let message = "`version` is that of a submission, and the vault is not governed";
+            let message = "`version` names a submission, but the vault is not governed";
             return Err(Failure::new(Code::Usage, message).hint("leave it out"));
         }
         let live = digest(self.expected_live.as_deref())?;
@@ -77,10 +77,10 @@ impl Question for Publish {
 }
 
 impl Publish {
-    /// The submission that is to be approved; what is missing where the call names none.
+    /// Returns the submission to approve; fails with the missing step if the call names none.
     fn submitted(&self, call: &mut Call<'_>, vault: &Vault) -> Result<Version, Failure> {
         if self.expected_live.is_some() {
-            let message = "`expected_live` is about a draft, and this vault publishes submissions";
+            let message = "`expected_live` is for drafts, but this vault publishes submissions";
             return Err(Failure::new(Code::Usage, message).hint("leave it out"));
         }
         if let Some(version) = self.version {

@@ -62,10 +62,10 @@ impl Question for Read {
 }
 
 impl Read {
-    /// What the principal wrote that is not published.
+    /// Returns the unpublished text of the principal.
     fn own(&self, call: &mut Call<'_>) -> Result<Answer, Failure> {
         if self.at.is_some() || self.outline {
-            let message = "`draft` excludes `at` and `outline`: a draft is in no checkpoint";
+            let message = "`draft` excludes `at` and `outline`: no checkpoint contains a draft";
             return Err(Failure::new(Code::Usage, message).hint("leave them out"));
         }
         let vault = call.vault()?;

@@ -1,4 +1,4 @@
-//! `context_reject`: the end of submissions that are not published.
+//! `context_reject`: ends submissions without publishing them.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -24,7 +24,7 @@ pub(super) struct Reject {
     /// Reject only if the submission of the one document is this version
     #[serde(default)]
     version: Option<u64>,
-    /// Why, for its author; it is part of the recorded text
+    /// Reason for the author; part of the recorded text
     reason: String,
     /// Note to store with each version
     #[serde(default)]

@@ -1,4 +1,4 @@
-//! `context_replay`: the texts of recorded accesses, made again.
+//! `context_replay`: reproduces the texts of recorded accesses.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -41,7 +41,7 @@ impl Question for Replay {
             return Err(Failure::new(Code::Usage, message)
                 .hint("pass `trace`, or name your session as `contextnest/session` in `_meta`"));
         }
-        // The log is that of all whom the server answers: each replays only what they were handed.
+        // The log contains the accesses of all callers: each replays only their own.
         let vault = call.workspace.vault()?;
         let me = call.workspace.principal(vault.root(), None).ok().map(|(me, _)| me.key());
         let is_mine =

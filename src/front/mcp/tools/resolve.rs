@@ -1,4 +1,4 @@
-//! `context_resolve`: what a selector or URI selects, with texts.
+//! `context_resolve`: the documents that a selector or URI selects, with texts.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -15,13 +15,13 @@ use crate::service::workspace::call::Call;
 use crate::service::workspace::call::beside::StagedResult;
 use crate::service::workspace::call::resolve::Resolved;
 
-/// So often an answer that is too large is made again of fewer texts.
+/// Maximum number of attempts to make an answer with fewer texts, if it is too large.
 const TRIES: usize = 8;
-/// A block that uses the room for it but for this part is not made again.
+/// A block that uses its room except for this part is not made again.
 const NEARLY: u64 = 16;
-/// What is cut of an answer that is too large with texts.
+/// Members that are omitted from an answer that is too large with texts.
 const BESIDE_TEXTS: [Cut; 3] = [LEFT_OUT, ("staged_left_out", STAGED.1), WITHHELD];
-/// What is cut of one without texts.
+/// Members that are omitted from an answer without texts.
 const NAMES: [Cut; 5] =
     [LEFT_OUT, ("staged_left_out", STAGED.1), ("documents", "omitted"), STAGED, WITHHELD];
 const LEFT_OUT: Cut = ("left_out", "omitted");
@@ -78,7 +78,7 @@ impl Question for Resolve {
     }
 }
 
-/// What is wanted of a selector.
+/// The options of a selection.
 pub(in crate::front::mcp) struct Wanted {
     pub(super) selector: String,
     pub(super) at: Option<At>,
@@ -90,7 +90,7 @@ pub(in crate::front::mcp) struct Wanted {
 }
 
 impl Wanted {
-    /// Instructions and texts, as of now.
+    /// Returns the options for instructions and texts at the head.
     pub(in crate::front::mcp) fn of(selector: String) -> Self {
         Self {
             selector,
@@ -103,7 +103,7 @@ impl Wanted {
         }
     }
 
-    /// The answer, with as many texts as it has room for.
+    /// Returns the answer, with the texts that it has room for.
     pub(in crate::front::mcp) fn ask(&self, call: &mut Call<'_>) -> Result<Answer, Failure> {
         let tokenizer = self.tokenizer()?;
         let at = At::moment(self.at.as_ref())?;
@@ -121,7 +121,7 @@ impl Wanted {
             call.recording.listed = Some(answer.entries("documents") + answer.entries("staged"));
             return answer.within(size, smaller);
         }
-        // The block takes a part of the budget; what stands around it is known when it is made.
+        // The block has a part of the budget; the size of the rest is known when the block is made.
         let made = |call: &mut Call<'_>, room: u64| {
             let budget = Some(size.tokens);
             let shape = Shape { budget, room: Some(room), tokenizer, ..Shape::default() };
@@ -179,7 +179,7 @@ impl Wanted {
         let Some(name) = &self.tokenizer else { return Ok(Tokenizer::default()) };
         name.parse().map_err(|_| {
             let names = Tokenizer::ALL.map(|(_, name)| name).join(", ");
-            Failure::new(Code::Usage, format!("`{name}` is no tokenizer"))
+            Failure::new(Code::Usage, format!("unknown tokenizer `{name}`"))
                 .hint(format!("tokenizers are {names}"))
         })
     }

@@ -1,4 +1,4 @@
-//! `context_restore`: the text of a version, as a draft.
+//! `context_restore`: writes the text of a version as a draft.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -16,7 +16,7 @@ pub(super) struct Restore {
     /// Id of a document
     #[schemars(extend("x-holds" = "document"))]
     id: String,
-    /// A version of context_history; left out, the published text takes the place of your draft
+    /// A version of context_history; if left out, the published text replaces your draft
     #[serde(default)]
     version: Option<u64>,
     /// Write only if this version is published; 0 for none

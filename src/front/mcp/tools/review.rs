@@ -1,4 +1,4 @@
-//! `context_review`: what awaits a decision, and one submission.
+//! `context_review`: lists pending submissions, and shows one.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -13,19 +13,19 @@ use crate::service::report::failure::{Code, Failure};
 use crate::service::report::submission::SubmissionReport;
 use crate::service::workspace::call::{Call, review};
 
-/// How many submissions a page has, where the call does not say.
+/// Default number of submissions of a page.
 const PAGE: usize = 50;
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Review {
-    /// Show the submission of this document or governance file; left out, list what awaits you
+    /// Show the submission of this document or governance file; if left out, list the submissions that await you
     #[serde(default)]
     id: Option<String>,
     /// With id: the version that was submitted, decided or not
     #[serde(default)]
     version: Option<u64>,
-    /// Without id: list what awaits others, too
+    /// Without id: include submissions that await others
     #[serde(default)]
     all: bool,
     /// Without id: submissions of a page; 50 if left out
@@ -55,15 +55,15 @@ impl Question for Review {
         let limit = limit(self.budget);
         let Some(id) = &self.id else {
             if self.version.is_some() {
-                return Err(Failure::new(Code::Usage, "`version` is that of one submission")
+                return Err(Failure::new(Code::Usage, "`version` is only for one submission")
                     .hint("pass `id`, too"));
             }
             return self.list(call);
         };
         if self.all || self.limit.is_some() || self.cursor.is_some() {
             let message =
-                "`all`, `limit` and `cursor` are about the list, and `id` about one submission";
-            return Err(Failure::new(Code::Usage, message).hint("give one of them only"));
+                "`all`, `limit` and `cursor` select from the list, but `id` names one submission";
+            return Err(Failure::new(Code::Usage, message).hint("pass only one of them"));
         }
         let vault = call.vault()?;
         let submitted = call.submission(&vault, id, version(self.version))?;
@@ -73,7 +73,7 @@ impl Question for Review {
 }
 
 impl Review {
-    /// A page of what awaits a decision.
+    /// Returns a page of the pending submissions.
     fn list(&self, call: &mut Call<'_>) -> Result<Answer, Failure> {
         let tag = Tag::of(Self::NAME, &json!([self.all]));
         let page = self.cursor.as_deref().map(|cursor| tag.read::<Marked>(cursor)).transpose()?;
@@ -82,7 +82,7 @@ impl Review {
         let mut report = queued.report();
         let mark = Mark::of(Some(review::hash(&report)));
         if page.as_ref().is_some_and(|page| page.mark != mark) {
-            let message = "what awaits a decision changed since the page before";
+            let message = "the pending submissions changed since the page before";
             return Err(Failure::new(Code::Changed, message)
                 .hint("list it again from the first page, without `cursor`"));
         }

@@ -1,4 +1,4 @@
-//! `context_search`: sections that have words.
+//! `context_search`: finds sections by words.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -12,7 +12,7 @@ use crate::service::report::failure::{Code, Failure};
 use crate::service::workspace::call::Call;
 use crate::service::workspace::call::search::{self, Hits};
 
-/// How many hits there are at most, where the call does not say.
+/// Default number of hits.
 const HITS: usize = 10;
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -81,7 +81,7 @@ impl Question for Search {
             })?;
             let report = call.release(found.report(self.explain));
             let report = if self.full_hashes { report } else { report.with_short_hashes() };
-            // How many come after it is not known: no back-end counts them.
+            // The number of later hits is unknown, because no back-end counts them.
             Ok((Answer::of(call, &Paged { report, omitted: 0, next_cursor }), given))
         })
     }

@@ -1,4 +1,4 @@
-//! `context_source_record`: what a source gave.
+//! `context_source_record`: records the result of a source.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -26,16 +26,16 @@ pub(super) struct SourceRecord {
     /// The server that you used, as the source names it
     #[serde(default)]
     server: Option<String>,
-    /// Whether the result came from a cache of yours
+    /// Use of a cache of yours for the result
     #[serde(default)]
     cache: Option<Cache>,
     /// How long it took, in milliseconds
     #[serde(default)]
     duration_ms: Option<u64>,
-    /// What went wrong; the result is then not staged
+    /// Error of the call; the result is then not staged
     #[serde(default)]
     error: Option<String>,
-    /// What the result is, as `application/json`
+    /// Media type of the result, such as `application/json`
     #[serde(default)]
     media_type: Option<String>,
     /// `trace` of recorded results of the sources that it depends on
@@ -54,8 +54,8 @@ enum Cache {
 impl Question for SourceRecord {
     const NAME: &'static str = "context_source_record";
     const TITLE: &'static str = "Record a result of a source";
-    const DESCRIPTION: &'static str = "Records what a source (type source) gave when you executed it: \
-        its hash goes into the access log, and the result is staged where the vault says so. Call it \
+    const DESCRIPTION: &'static str = "Records the result of a source (type source) that you executed: \
+        its hash goes into the access log, and the result is staged if the vault says so. Call it \
         right after you called the tools that the source declares. Needs your session in `_meta`. \
         The answer has trace and, if staged, the URI of the entry.";
 
@@ -74,7 +74,7 @@ impl Question for SourceRecord {
 }
 
 impl SourceRecord {
-    /// The source, what is stated, and the result.
+    /// Returns the source, the claim, and the result.
     fn claim(self) -> Result<(String, Claim, String), Failure> {
         let invalid = |name: &str, why: &str| {
             Failure::new(Code::Usage, format!("the value of `{name}` is invalid: {why}"))
@@ -93,7 +93,7 @@ impl SourceRecord {
         }
         if self.result.is_none() && self.error.is_none() {
             return Err(Failure::new(Code::Usage, "there is neither a result nor an error")
-                .hint("pass `result`, or say in `error` what went wrong"));
+                .hint("pass `result`, or describe the failure in `error`"));
         }
         let claim = Claim {
             server: self.server,

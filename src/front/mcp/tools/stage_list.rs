@@ -1,4 +1,4 @@
-//! `context_stage_list`: what sources returned in this session.
+//! `context_stage_list`: lists the staged results of this session.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -35,7 +35,7 @@ impl Question for StageList {
 
     fn ask(self, call: &mut Call<'_>) -> Result<Answer, Failure> {
         if call.labels.session_implicit {
-            return Err(Failure::new(Code::Usage, "no session is named, whose entries to list")
+            return Err(Failure::new(Code::Usage, "no session is named")
                 .hint("name your session as `contextnest/session` in `_meta`"));
         }
         let vault = call.vault()?;

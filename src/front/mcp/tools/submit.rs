@@ -1,4 +1,4 @@
-//! `context_submit`: drafts, for review.
+//! `context_submit`: submits drafts for review.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -12,7 +12,7 @@ use crate::service::workspace::call::write::Submitting;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Submit {
-    /// Ids of documents of which you have drafts
+    /// Ids of documents with drafts of yours
     #[schemars(extend("x-holds" = "document"))]
     ids: Vec<String>,
     /// Publish them only together with the others of this change
@@ -21,13 +21,13 @@ pub(super) struct Submit {
     /// Withdraw another principal's submission of the documents
     #[serde(default)]
     supersede: bool,
-    /// Submit the published texts as they are, so that their approval counts from today
+    /// Submit the published texts as they are, so that their approval is dated today
     #[serde(default)]
     renew: bool,
     /// Submit only if this version of the one document is published; 0 for none
     #[serde(default)]
     expected_version: Option<u64>,
-    /// The SHA-256 of the file of the one document, where you have read it and did not write it
+    /// SHA-256 of the file of the one document, if you read it and did not write it
     #[serde(default)]
     expected_live: Option<String>,
     /// Note for reviewers

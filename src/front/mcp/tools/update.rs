@@ -1,4 +1,4 @@
-//! `context_update`: another text of a document, as a draft or a submission.
+//! `context_update`: changes the text of a document, as a draft or a submission.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -32,7 +32,7 @@ pub(super) struct Update {
     /// Write only if this version is published; 0 for none
     #[serde(default)]
     expected_version: Option<u64>,
-    /// `live_hash` of your draft: the text that this one takes the place of
+    /// `live_hash` of your draft: the text that this one replaces
     #[serde(default)]
     expected_live: Option<String>,
     /// Submit it for review instead of writing a draft
@@ -67,7 +67,7 @@ impl Question for Update {
         let vault = call.vault()?;
         let fields = fields(&vault, self.title, self.node_type.as_deref(), self.tags.as_deref())?;
         if self.body.is_none() && fields.is_empty() {
-            return Err(Failure::new(Code::Usage, "nothing is to be changed")
+            return Err(Failure::new(Code::Usage, "no change is given")
                 .hint("pass `body`, `title`, `type` or `tags`"));
         }
         if self.body.as_deref().is_some_and(is_blank) {

@@ -1,4 +1,4 @@
-//! `context_verify`: whether anything was altered.
+//! `context_verify`: checks whether anything was altered.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -32,8 +32,8 @@ impl Question for Verify {
 
     fn ask(self, call: &mut Call<'_>) -> Result<Answer, Failure> {
         let vault = call.vault()?;
-        // An agent has no working copy, unlike the reader of a command: what a verification finds may
-        // name what stewards keep from this principal.
+        // An agent does not have a working copy, unlike the reader of a command: findings may name
+        // documents that stewards hide from this principal.
         let is_limited = call.workspace.sight(&vault)?.is_limited();
         for id in self.ids.iter().filter(|_| is_limited) {
             call.workspace.readable_id(&vault, id)?;
@@ -49,7 +49,7 @@ impl Question for Verify {
             let some = if is_told_of_all { some } else { some.without_counts() };
             let some = if is_limited { some.without_omitted() } else { some };
             let answer = Answer::of(call, &some);
-            // The verdict stands before every finding, and is never withheld.
+            // The verdict precedes every finding, and is never withheld.
             if findings == 0 || answer.fits(limit) {
                 return answer.within(limit, "raise `budget`");
             }

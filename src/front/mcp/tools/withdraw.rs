@@ -1,4 +1,4 @@
-//! `context_withdraw`: the end of own submissions.
+//! `context_withdraw`: ends one's own submissions.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -24,7 +24,7 @@ pub(super) struct Withdraw {
     /// Withdraw only if the submission of the one document is this version
     #[serde(default)]
     version: Option<u64>,
-    /// Why; it is part of the recorded text
+    /// Reason; part of the recorded text
     #[serde(default)]
     reason: Option<String>,
     /// Note to store with each version

@@ -16,28 +16,28 @@ const LAST: usize = 6;
 const MOST_BYTES: usize = 200;
 /// Number of bytes before a difference that are shown with it.
 const BEFORE: usize = 60;
-/// Where a text is cut.
+/// Mark of a shortened text.
 const CUT: &str = "\u{2026}";
 
 /// The changes, one line each.
 pub(super) struct Shown {
     /// The lines, each after a line feed; empty if nothing changed.
     pub(super) lines: String,
-    /// What of the changes is not shown, in words; empty if all is.
+    /// Description of the changes that are not shown; empty if all are.
     pub(super) lacks: String,
 }
 
 /// A change on one line.
 struct Item {
     text: String,
-    /// Parts of the changed words are cut off.
+    /// True if parts of the changed words are left out.
     is_cut: bool,
 }
 
 /// A removed or added text; `None` for one that stays between two of these.
 type Part<'t> = Option<(bool, &'t str)>;
 
-/// The changed fields, words and white space of a submission, between quotation marks.
+/// Returns the changed fields, words and white space of a submission, between quotation marks.
 pub(super) fn changes(report: &SubmissionReport<'_>) -> Shown {
     let mut items = Vec::new();
     for field in &report.fields {
@@ -64,7 +64,7 @@ pub(super) fn changes(report: &SubmissionReport<'_>) -> Shown {
     listed(&items)
 }
 
-/// Takes in a line of a hunk: changed words wait in `run` for the words that replace them.
+/// Adds a line of a hunk: changed words wait in `run` for the words that replace them.
 fn add<'t>(
     line: &'t ChangedLine<'t>,
     run: &mut Vec<Part<'t>>,
@@ -102,7 +102,7 @@ fn add<'t>(
     items.push(Item { text: format!("~ {shown} (white space only)"), is_cut });
 }
 
-/// Lists the changes that wait. Of a long text, what replaces it says which part differs.
+/// Lists the changes that wait. The replacement of a long text shows which part differs.
 fn flush(run: &mut Vec<Part<'_>>, items: &mut Vec<Item>) {
     for group in run.split(Option::is_none) {
         let texts = |of: bool| {
@@ -128,7 +128,7 @@ fn flush(run: &mut Vec<Part<'_>>, items: &mut Vec<Item>) {
     run.clear();
 }
 
-/// The lines of some changes; of many, the first, some of the middle and the last.
+/// Returns the lines of some changes; of many, the first, some of the middle and the last.
 fn listed(items: &[Item]) -> Shown {
     let middle = items.len() / 2;
     let half = (MOST - FIRST - LAST) / 2;
@@ -155,7 +155,7 @@ fn listed(items: &[Item]) -> Shown {
     Shown { lines, lacks: lacks.join(" and ") }
 }
 
-/// The text of a field without the quotation marks of YAML.
+/// Returns the text of a field without the quotation marks of YAML.
 fn plain(value: &str) -> String {
     match yaml::parse(value, Dialect::Frontmatter).map(|node| node.value) {
         Ok(Value::Scalar { text, .. }) => text,
@@ -163,7 +163,7 @@ fn plain(value: &str) -> String {
     }
 }
 
-/// Where each of two texts differs from the other.
+/// Returns where each of two texts differs from the other.
 fn differing(pair: [&str; 2]) -> [Range<usize>; 2] {
     let [old, new] = pair;
     let same = old.chars().zip(new.chars()).take_while(|(a, b)| a == b);
@@ -173,8 +173,8 @@ fn differing(pair: [&str; 2]) -> [Range<usize>; 2] {
     pair.map(|text| begin..text.len() - end)
 }
 
-/// A text on one line between quotation marks, cut around a place where it is long; true if the place
-/// is cut itself.
+/// Returns a text on one line between quotation marks, shortened around a place if it is long; true
+/// if the place is shortened itself.
 fn excerpt(text: &str, place: Range<usize>) -> (String, bool) {
     if text.len() <= MOST_BYTES {
         return (quoted(text), false);
@@ -186,7 +186,7 @@ fn excerpt(text: &str, place: Range<usize>) -> (String, bool) {
     };
     let is_cut = place.end - begin > MOST_BYTES;
     let shown = match is_cut {
-        // Its end may be what matters.
+        // The end of the place may matter.
         true => {
             let first = beginning(&text[begin..], MOST_BYTES / 2);
             let last = ending(&text[..place.end], MOST_BYTES / 2);
@@ -200,7 +200,7 @@ fn excerpt(text: &str, place: Range<usize>) -> (String, bool) {
     (format!("{before}{shown}{after}"), is_cut)
 }
 
-/// The end of a text: at most this number of bytes, and no part of a character.
+/// Returns the end of a text: at most this number of bytes, and no part of a character.
 fn ending(text: &str, most: usize) -> &str {
     let begin = text.len().saturating_sub(most);
     let begin = (begin..=text.len()).find(|at| text.is_char_boundary(*at)).unwrap_or(text.len());
