@@ -10,8 +10,8 @@
 //! `docs/experiments.md`; a claim that fails is an error, so that a short run of them is a test.
 //! Progress goes to stderr.
 //!
-//! `vaults` is without claims: it writes attacked vaults to `DIR/experiments`, each with the answer of
-//! `verify --json`, for the reader in `spec/reader`.
+//! `vaults` is without claims: it writes attacked vaults to `DIR/experiments`, each with the answer
+//! of `verify --json`, for the reader in `spec/reader`.
 //!
 //! ```text
 //! cargo bench -p experiments --

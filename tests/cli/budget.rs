@@ -139,7 +139,7 @@ fn budget_leaves_out_and_names_documents_that_do_not_fit() {
     exit: 0
     -- stdout
     -- stderr
-    left out: 2 of 2 texts; 20 tokens cannot hold the first line of the block, 78 tokens
+    left out: 2 of 2 texts; 20 tokens are too few for the first line of the block, 78 tokens
     warning: instructions for agents did not fit into the budget
       contextnest://CONTEXT.md@1: 93 tokens; 0 were left
       contextnest://nodes/returns@1: 53 tokens; 0 were left

@@ -259,6 +259,6 @@ fn context_prints_the_instructions_and_a_map() {
     -- stdout
     # Map of vault at checkpoint 0: 0 documents
     -- stderr
-    note: no checkpoint holds CONTEXT.md; `ctx publish CONTEXT.md` publishes it
+    note: no checkpoint contains CONTEXT.md; `ctx publish CONTEXT.md` publishes it
     ");
 }

@@ -330,7 +330,7 @@ fn the_tour_of_a_review_refuses_the_author_and_publishes_by_a_reviewer() {
     error[own-submission]: `ana@example.com` may not approve `nodes/policies/vendor-risk`: ana@example.com submitted it
     hint: another reviewer must decide; `ctx steward who nodes/policies/vendor-risk` shows who may
 
-    Lee sees what awaits a decision, reads it, and approves it. Both are published:
+    Lee lists the pending submissions, reads one, and approves it. Both are published:
 
     $ ctx review --as lee@example.com
     nodes/policies/vendor-risk        v2  publish  2026-11-21T10:00:00.004Z  ana@example.com  +3 -3  0 of 1  change threshold

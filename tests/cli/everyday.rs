@@ -44,7 +44,7 @@ fn diff_shows_all_changed_documents() {
     exit: 2
     -- stdout
     -- stderr
-    error[usage]: a version is one of a single document
+    error[usage]: a version needs a single document
     hint: name a document, not a folder
     ");
     assert_snapshot!(place.ctx("diff nodes/z/").whole(), @"

@@ -770,7 +770,7 @@ fn an_export_from_a_log_with_a_gap_says_so_everywhere() {
     let (report, output, bundle) = exported(&place, "--session a", 1);
     assert_eq!(codes_of(&report), ["audit-gap:2"]);
     assert_eq!(report["gaps"][0]["is_damage"], true);
-    let told = "warning: the log is not whole, so that accesses may be missing: audit-gap: ";
+    let told = "warning: the log is not whole, so accesses may be missing: audit-gap: ";
     assert!(output.stderr.contains(told), "{}", output.stderr);
     let files = files(&bundle);
     let text = |name: &str| String::from_utf8(files[name].clone()).unwrap();

@@ -329,7 +329,7 @@ fn init_looks_at_the_formatters_of_a_vault_that_exists() {
     let before = place.read("docs/.context/config.yaml");
     let said = place.ctx("init docs --formatters print").ok();
     for part in [
-        "only its formatters are looked at",
+        "only its formatters are checked",
         ".prettierignore",
         "`exclude` is in",
         r"exclude: '(?:^site/)|(^|/)\.(versions|context)/'",

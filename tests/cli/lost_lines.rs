@@ -370,14 +370,14 @@ fn trace_verify_notes_only_undetectable_truncations() {
     read(&place, 1);
     let said = place.ctx("trace verify").ok().stderr;
     assert!(
-        said.contains("note: that a log of another user was truncated cannot be detected"),
+        said.contains("note: truncation of a log of another user cannot be detected"),
         "{said}"
     );
     let place = Place::published(&[("nodes/a", "# A\n")]);
     read(&place, 1);
     let said = place.ctx("trace verify").ok().stderr;
     assert!(
-        said.contains("note: that a log outside of the vault, or one of another user,"),
+        said.contains("note: truncation of a log outside of the vault, or of one of another user,"),
         "{said}"
     );
 }

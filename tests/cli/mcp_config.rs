@@ -52,7 +52,7 @@ fn a_profile_a_principal_and_names_are_those_that_are_asked_for() {
     let notes = output.stderr.replace(env!("CARGO_BIN_EXE_ctx"), "CTX");
     assert_snapshot!(notes, @"
     warning: `/opt/ctx` is not a program on this machine; name it by its path, as with `--program CTX`
-    note: this belongs into ~/.codex/config.toml, or .codex/config.toml in a project that is trusted
+    note: this goes into ~/.codex/config.toml, or .codex/config.toml in a project that is trusted
     ");
     let refused = place.ctx("mcp config emacs").exits(2);
     assert!(refused.stderr.contains("possible values"), "{}", refused.whole());
@@ -131,8 +131,8 @@ fn the_entry_is_put_into_the_configuration_of_each_client() {
     place.ctx("mcp config zed --project .").exits(2);
     for (line, why) in [
         ("claude-desktop --write --project .", "`claude-desktop` has no configuration in projects"),
-        ("cursor --write --project none", "/none` is no folder"),
-        ("cursor --write --project nodes/a.md", "/a.md` is no folder"),
+        ("cursor --write --project none", "/none` is not a folder"),
+        ("cursor --write --project nodes/a.md", "/a.md` is not a folder"),
     ] {
         let refused = place.ctx(&format!("mcp config {line}")).exits(2);
         assert!(refused.stderr.contains(why), "{}", refused.whole());
@@ -141,7 +141,7 @@ fn the_entry_is_put_into_the_configuration_of_each_client() {
     }
     assert!(!place.has("none"));
     let refused = place.typed("mcp config cursor --write").without("HOME").run().exits(2);
-    assert!(refused.stderr.contains("no variable says where"), "{}", refused.whole());
+    assert!(refused.stderr.contains("no variable names the folder"), "{}", refused.whole());
 }
 
 #[test]

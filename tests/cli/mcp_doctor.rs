@@ -116,7 +116,7 @@ fn the_advice_for_a_program_that_is_not_found_works_and_keeps_the_entry() {
 #[test]
 fn mcp_doctor_reports_faults_of_an_entry() {
     let place = vault();
-    has_problem(&place, "cursor", "config", "is not there");
+    has_problem(&place, "cursor", "config", "does not exist");
     let path = place.home().join(".cursor/mcp.json");
     fs::create_dir_all(path.parent().unwrap()).unwrap();
     let write = |entry: &str| fs::write(&path, format!("{{\"mcpServers\": {entry}}}")).unwrap();
@@ -151,7 +151,7 @@ fn mcp_doctor_reports_faults_of_an_entry() {
     // Other programs: one does not answer, one answers something else, and one hangs.
     for (words, check, why) in [
         ("true", "protocol", "the server did not answer"),
-        ("echo hello", "connect", "not that of a server"),
+        ("echo hello", "connect", "not from an MCP server"),
         ("echo $((1/0))", "connect", "failed"),
         ("sleep 60", "connect", "within 1 seconds"),
     ] {

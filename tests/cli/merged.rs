@@ -151,7 +151,7 @@ fn approve_refuses_the_submitter_on_an_abandoned_branch() {
     by("ana", "submit nodes/b --expect-version 1").ok();
     let shown = place.ctx("review show nodes/b").ok();
     assert!(shown.stdout.contains("theirs"));
-    let hint = "hint: a merge gave up submissions of it, whose submitters may not approve it; `ctx audit dismiss nodes/b --reason TEXT`";
+    let hint = "hint: a merge lost submissions of it, whose submitters may not approve it; `ctx audit dismiss nodes/b --reason TEXT`";
     assert!(shown.stderr.contains(hint), "{}", shown.stderr);
     let refused = by("bo", "approve nodes/b").exits(3);
     assert_snapshot!(refused.stderr, @"

@@ -127,7 +127,8 @@ fn accesses_of_another_lineage_do_not_answer_and_are_named() {
     at(&place, &copy, "read nodes/fees").ok();
     let told = at(&place, &copy, "trace list --verb read").ok();
     assert_eq!(told.stdout.lines().count(), 2, "{}", told.whole());
-    let named = "note: 1 line at checkpoints that this vault does not hold, in the access log of";
+    let named =
+        "note: 1 line at checkpoints that this vault does not contain, in the access log of";
     let hint = told.stderr.lines().find(|line| line.starts_with(named));
     let option = hint.and_then(|hint| hint.split_once("--logs ")).expect("the log is named").1;
     let folder = option.split('`').next().unwrap();
@@ -309,7 +310,7 @@ fn accesses_of_a_former_vault_of_the_same_path_are_named_and_not_mixed_in() {
     place.ctx("head forget .").ok();
     place.ctx("init --name Another").ok();
     place.ctx("add nodes/fees --body 'canteen menu'").ok();
-    let named = "note: 1 line at checkpoints that this vault does not hold";
+    let named = "note: 1 line at checkpoints that this vault does not contain";
     for question in [
         "impact nodes/fees --json",
         "trace list --session old --json",
@@ -337,7 +338,7 @@ fn accesses_at_checkpoints_that_were_cut_off_are_named() {
     place.write(".versions/checkpoints.jsonl", former);
     let told = place.ctx("trace list --verb read").ok();
     assert_eq!(told.stdout.lines().count(), 1, "{}", told.whole());
-    assert!(told.stderr.contains("note: 1 line at checkpoints that this vault does not hold"));
+    assert!(told.stderr.contains("note: 1 line at checkpoints that this vault does not contain"));
     place.ctx("replay --session b").exits(1);
 }
 
@@ -352,7 +353,7 @@ fn a_worktree_or_a_copy_that_published_since_is_named() {
         at(&place, folder, "add nodes/new --body new").ok();
         at(&place, folder, "read nodes/fees").ok();
         let told = at(&place, place.root(), "impact nodes/fees").ok();
-        let named = format!("does not hold, in the access log of `{}`", folder.display());
+        let named = format!("does not contain, in the access log of `{}`", folder.display());
         assert!(told.stderr.contains(&named), "{}", told.whole());
     }
     // The log of a worktree is found by its repository, whatever was read there.

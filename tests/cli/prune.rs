@@ -141,7 +141,7 @@ fn accesses_older_than_the_retention_are_pruned_and_the_chain_goes_on() {
     every chain is intact up to its last line: 2 lines of 1 writer
     every chain of the change log is intact up to its last line: 2 lines of 1 writer
     -- stderr
-    note: that a log outside of the vault, or one of another user, was truncated cannot be detected
+    note: truncation of a log outside of the vault, or of one of another user, cannot be detected
     ");
     let report = place.ctx("trace verify --json").ok().json("ctx.trace.verify");
     assert_eq!((&report["pruned"][0]["from"], &report["pruned"][0]["to"]), (&1.into(), &3.into()));

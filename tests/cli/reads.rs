@@ -644,7 +644,7 @@ fn a_text_that_may_not_be_read_is_not_said_to_be_different() {
         outcome.to_owned()
     };
     assert_snapshot!(told("replay --session s --as vi@x.com"), @"contextnest://nodes/plan@2 v1  cannot tell: checkpoint 2 does not contain it, or you may not read it");
-    assert_snapshot!(told("replay --session s --output --as vi@x.com"), @"read  cannot tell: you may not read all that it has");
+    assert_snapshot!(told("replay --session s --output --as vi@x.com"), @"read  cannot tell: you may not read all of it");
     place.ctx("replay --session s --as sam@x.com").ok();
 }
 
@@ -669,7 +669,7 @@ fn an_output_is_made_again_as_who_asked_for_it() {
     ");
     // Another reader may read these texts, but not everything that a list may name.
     assert_snapshot!(replayed("kim@x.com"), @"
-    list  cannot tell: you may not read all that it has
+    list  cannot tell: you may not read all of it
     read  same
     resolve  same
     3 outputs: 2 same, 0 different, 1 cannot tell
@@ -924,7 +924,7 @@ fn a_reviewer_of_the_vault_answers_for_accesses_of_what_they_may_read() {
     assert!(impact.stderr.contains("no such access that you may read"), "{}", impact.whole());
     assert_eq!(impact.stdout, "");
     let none = bo("trace list --session pubs").ok().stderr;
-    assert!(none.contains("recorded that fits and that you may read"), "{none}");
+    assert!(none.contains("recorded access or change that you may read matches"), "{none}");
 }
 
 #[test]

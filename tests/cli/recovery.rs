@@ -472,7 +472,7 @@ fn a_history_without_an_end_to_cut_is_left_to_people() {
     exit: 1
     -- stdout
     -- stderr
-    warning: nothing was moved beside the history of nodes/a: its `versions` are not a block list at the end of the file
+    warning: no file was moved next to the history of nodes/a: its `versions` are not a block list at the end of the file
     ");
     assert!(place.tree() == before);
 }

@@ -204,7 +204,7 @@ fn replay_skips_answers_that_do_not_follow_from_the_vault() {
     let name = name.split(' ').next().unwrap();
     let refused = place.ctx(&format!("replay {name} --output")).exits(1).stdout;
     assert_snapshot!(refused.split_once("  ").unwrap().1, @"
-    trace output  cannot tell: the line has no output of a command
+    trace output  cannot tell: the line records no output of a command
     1 output: 0 same, 0 different, 1 cannot tell
     ");
 }
@@ -239,11 +239,11 @@ fn the_words_of_a_line_are_not_trusted() {
     ["init", "[PLANTED]"] read cannot tell: the output of `init` is not made again
     ["replay", "--session", "s", "--output"] read cannot tell: the output of `replay` is not made again
     ["trace", "output", "--session", "s"] read cannot tell: the output of `trace output` is not made again
-    ["read", "nodes/fees", "--help"] read cannot tell: its words are no command of this version
-    ["read", "--unknown"] read cannot tell: its words are no command of this version
+    ["read", "nodes/fees", "--help"] read cannot tell: its words are not a command of this version
+    ["read", "--unknown"] read cannot tell: its words are not a command of this version
     ["read", "../../etc/passwd"] read cannot tell: the command fails now: `../../etc/passwd` is outside of the vault
     ["resolve", "#money", "--at", "9"] read cannot tell: the command fails now: checkpoint 9 does not exist; the last one is 2
-    [] read cannot tell: its words are no command of this version
+    [] read cannot tell: its words are not a command of this version
     "##);
     // Another vault, principal, session or time in the words changes nothing.
     let words = ["read", "nodes/fees", "--vault", "/", "--now", "x", "--session", "none"];

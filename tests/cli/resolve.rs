@@ -70,7 +70,7 @@ fn an_id_or_uri_that_names_nothing_is_an_error() {
     hint: `ctx list` lists published documents, `ctx status` all of them
     contextnest://nodes/ab | contextnest://nodes/b: 0
     note: no published document matches at checkpoint 3
-    hint: 1 unpublished document matches; `ctx status` lists what is not published
+    hint: 1 unpublished document matches; `ctx status` lists unpublished documents
     note: `nodes/ab` is not published at checkpoint 3; did you mean `nodes/ac`?
     note: `nodes/b` is not published at checkpoint 3; did you mean `nodes/ac`?
     b: 1
@@ -333,7 +333,7 @@ fn an_empty_set_is_an_answer_and_drafts_that_would_match_are_hinted_at() {
     -- stdout
     -- stderr
     note: no published document matches at checkpoint 1
-    hint: 1 unpublished document matches; `ctx status` lists what is not published
+    hint: 1 unpublished document matches; `ctx status` lists unpublished documents
     note: no published document has #nothing
     ");
     place.write("nodes/e.md", "---\ntags: [nothing]\n---\n# E\n");
@@ -342,7 +342,7 @@ fn an_empty_set_is_an_answer_and_drafts_that_would_match_are_hinted_at() {
     -- stdout
     -- stderr
     note: no published document matches at checkpoint 1
-    hint: 2 unpublished documents match; `ctx status` lists what is not published
+    hint: 2 unpublished documents match; `ctx status` lists unpublished documents
     note: no published document has #nothing
     ");
     assert_snapshot!(place.ctx("resolve '#nothing' --at 1").whole(), @"

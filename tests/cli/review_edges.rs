@@ -95,7 +95,7 @@ fn an_approval_that_counts_no_more_is_said_wherever_the_submission_is_listed() {
         let queue = by(&place, who, "review").ok();
         assert!(queue.stdout.contains("nodes/a"), "{}", queue.whole());
         assert!(
-            queue.stderr.contains("an approval counts no more: `lee@x.com` is viewer"),
+            queue.stderr.contains("an approval is no longer valid: `lee@x.com` is viewer"),
             "{}",
             queue.whole()
         );
@@ -167,7 +167,7 @@ fn a_submission_upon_an_emergency_is_listed_beside_it_and_compared_with_the_text
     exit: 0
     -- stdout
     nodes/a v3 is to be published
-    submitted by ed@x.com, 2026-11-21T10:00:04.000Z, upon the retirement of v1
+    submitted by ed@x.com, 2026-11-21T10:00:04.000Z, after the retirement of v1
     retired in an emergency by lou@x.com, v2, 2026-11-21T10:00:03.000Z: wrong law
     approvals: 0 of 1
 

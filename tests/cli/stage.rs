@@ -475,7 +475,7 @@ fn a_list_that_may_lack_entries_says_so_to_those_who_see_them() {
     let chain = chain_of(&place);
     let said = place.ctx(&format!("verify --as {KIM}")).ok().stdout;
     assert!(
-        said.contains("  2 staged results in the chains, with what is kept of them\n"),
+        said.contains("  2 staged results in the chains, with their kept contents\n"),
         "{said}"
     );
     // The first line is missing, so an act on its entry could be missing, too.

@@ -50,7 +50,7 @@ fn a_list_shows_what_is_published_and_never_the_live_file() {
     review folder nodes/legal/: 2 reviewers
     review vault: due again after 365 days
     -- stderr
-    note: the vault is ungoverned, so that publication asks no steward
+    note: the vault is ungoverned, so publication needs no steward
     ");
     place.edit("stewards.yaml", "ana@example.com", "eve@example.com");
     let output = place.ctx("steward list");
@@ -81,7 +81,7 @@ fn steward_who_explains_the_deciding_scope() {
       passed over: vault (the scope above comes first)
       review: 2 reviewers, due again after 365 days
     -- stderr
-    note: the vault is ungoverned, so that publication asks no steward
+    note: the vault is ungoverned, so publication needs no steward
     ");
     assert_snapshot!(place.ctx("steward who stewards.yaml").whole(), @"
     exit: 0
@@ -91,7 +91,7 @@ fn steward_who_explains_the_deciding_scope() {
       passed over: document stewards.yaml (it has no steward)
       review: 1 reviewer, due again after 365 days
     -- stderr
-    note: the vault is ungoverned, so that publication asks no steward
+    note: the vault is ungoverned, so publication needs no steward
     ");
     place.write("nodes/legal/new.md", "---\ntags: [x]\n---\n# New\n");
     place.write(
@@ -300,7 +300,7 @@ fn owners_counts_documents_by_scope_and_reviewer() {
       max@example.com  1 document
       sam@example.com  1 document  1 alone
     -- stderr
-    note: the vault is ungoverned, so that publication asks no steward
+    note: the vault is ungoverned, so publication needs no steward
     ");
     let json = place.ctx("owners --at 1 --json").ok().json("ctx.owners");
     assert_eq!(json["unowned"].as_array().unwrap().len(), 4);

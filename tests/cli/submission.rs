@@ -368,7 +368,7 @@ fn advice_follows_the_mode_in_force_and_not_the_live_configuration() {
         assert!(!said.contains("ctx publish"), "{said}");
     }
     let owners = place.ctx("owners").ok();
-    assert!(!owners.whole().contains("asks no steward"), "{}", owners.whole());
+    assert!(!owners.whole().contains("needs no steward"), "{}", owners.whole());
 }
 
 #[test]

@@ -62,7 +62,7 @@ fn grep_finds_accesses_by_query_words_labels_principal_and_names() {
     exit: 1
     -- stdout
     -- stderr
-    note: no access or change is recorded that fits
+    note: no recorded access or change matches
     ");
     assert_eq!(place.args(&["trace", "grep", &"a".repeat(5000)]).run().exit, 2);
 }

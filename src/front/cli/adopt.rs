@@ -13,11 +13,11 @@ use crate::values::model::id::DocumentId;
 use crate::values::text_util::count;
 use crate::write::publish::Mode;
 
-/// Take over the log of the reference implementation as it is
+/// Convert the log of the reference implementation as it is
 ///
-/// Lists what the log and the histories have that ctx records otherwise: documents that were
-/// deleted, made again or erased, and changes of a status. Then it publishes a configuration with
-/// `versions.checkpoint_log: delta` and converts the log. From this checkpoint on the same is
+/// Lists records that ctx would write differently: documents that were deleted, made again or
+/// erased, and changes of a status. Then it publishes a configuration with
+/// `versions.checkpoint_log: delta` and converts the log. After this checkpoint such records are
 /// damage, and only ctx can write to the vault. A document without a history leaves the maps.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  ctx checkpoint adopt --dry-run\n  ctx checkpoint adopt")]
@@ -45,7 +45,7 @@ pub(super) fn run(args: &Adopt, session: &mut Session<'_>) -> Result<Answer, Fai
 
 fn print(args: &Adopt, session: &mut Session<'_>, converted: &Converted) {
     if converted.bytes.is_none() {
-        session.ui.line("the log needs no adoption: ctx began it, or has taken it over");
+        session.ui.line("the log needs no adoption: ctx began or adopted it");
         return;
     }
     session.ui.line(&format!("accepted: {}", count(converted.accepted.len(), "record")));

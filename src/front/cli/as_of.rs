@@ -1,4 +1,4 @@
-//! `--at`, of every verb that answers as of a checkpoint.
+//! `--at`, for every verb that answers as of a checkpoint.
 
 use super::session::Session;
 use crate::files::vault::Vault;
@@ -7,12 +7,12 @@ use crate::service::report::failure::Failure;
 use crate::service::workspace::moment::Moment;
 use crate::values::model::number::CheckpointNumber;
 
-/// Reads the number of a checkpoint: `3`, or `@3`, as reports write it.
+/// Parses the number of a checkpoint: `3`, or `@3`, as reports write it.
 pub(super) fn number(text: &str) -> Result<CheckpointNumber, std::num::ParseIntError> {
     text.strip_prefix('@').unwrap_or(text).parse()
 }
 
-/// As of which checkpoint a question is answered.
+/// The checkpoint at which a question is answered.
 #[derive(Clone, Copy, Debug, Default, clap::Args)]
 pub(super) struct AsOf {
     /// Answer as of this checkpoint, or the last one at this time
@@ -24,12 +24,12 @@ pub(super) struct AsOf {
 }
 
 impl AsOf {
-    /// What was given.
+    /// Returns the given moment.
     pub(super) fn moment(self) -> Option<Moment> {
         self.at
     }
 
-    /// The checkpoint; none for the last one.
+    /// Returns the checkpoint; `None` for the last one.
     pub(super) fn checkpoint(
         self,
         session: &Session<'_>,

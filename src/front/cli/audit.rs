@@ -13,13 +13,13 @@ use crate::write::publish::Mode;
 
 /// Record every change of the vault
 ///
-/// Each command that changes the vault, or what is trusted of it, leaves a line in
-/// `.context/audit/`: who, when, with which command, and the checkpoint that it made. The lines are
-/// a hash chain of their own for each user and machine, so that branches merge without a conflict.
-/// `ctx verify` checks the chains, and that each event has its line; `ctx trace list` prints them.
+/// Each command that changes the vault, or its trusted head, appends a line to a file in
+/// `.context/audit/`: who, when, with which command, and the checkpoint that it made. Each user and
+/// machine has its own hash chain of lines, so that branches merge without a conflict. `ctx verify`
+/// checks the chains, and that each event has its line; `ctx trace list` prints them.
 ///
-/// With `bind: true` under `audit:` in .context/config.yaml each checkpoint holds number and hash of
-/// a line, so that `ctx verify` finds on every machine that lines before it are missing.
+/// With `bind: true` under `audit:` in .context/config.yaml each checkpoint contains the number and
+/// hash of a line, so that `ctx verify` detects on every machine that lines before it are missing.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  ctx audit begin --dry-run\n  ctx audit begin")]
 pub(super) struct Audit {
@@ -31,19 +31,19 @@ pub(super) struct Audit {
 enum Action {
     /// Put `audit:` into .context/config.yaml and publish it
     ///
-    /// From this event on each event needs its line. No later configuration takes that back.
+    /// From this event on, each event needs its line. No later configuration changes that.
     Begin(Begin),
     Acknowledge(Acknowledge),
     Dismiss(Dismiss),
 }
 
-/// Declare that an event has no line in the change log, and why
+/// Declare that the change log lacks an event, and why
 ///
-/// `ctx verify` reports such an event as `audit-missing`. Its line can only be added by the user who
-/// made it; where that is no longer possible, this appends a line that names the checkpoint with its
+/// `ctx verify` reports such an event as `audit-missing`. Only the user who made the event can add
+/// its line. If that is no longer possible, this appends a line that names the checkpoint with its
 /// hash, who acknowledges it and why. `ctx verify` then reports the event as a note
-/// (`audit-acknowledged`), not as recorded. In a governed vault a reviewer of the whole vault has to
-/// do it. First check with `ctx history` who published what.
+/// (`audit-acknowledged`), not as recorded. In a governed vault this needs a reviewer of the whole
+/// vault. First check with `ctx history` who published what.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  \
 ctx audit acknowledge 17 --reason \"laptop of kim was lost, see ticket 9\"\n  \
@@ -52,7 +52,7 @@ struct Acknowledge {
     /// The checkpoint of the event
     #[arg(value_parser = super::as_of::number)]
     checkpoint: CheckpointNumber,
-    /// Why its line is missing
+    /// Reason why its line is missing
     #[arg(long, value_name = "TEXT")]
     reason: String,
     /// Only check whether it may be acknowledged; write nothing
@@ -64,13 +64,13 @@ struct Acknowledge {
 
 /// Let principals approve again whose submissions were lost in a merge
 ///
-/// A merge of two branches keeps the histories of one, and the change logs of both. Who submitted a
-/// version that the history lacks may not approve the document, because what is submitted now may be
-/// the same text. This dismisses such submissions of a document, of ids that moves link with it too,
-/// but not your own: it appends a line that names them, who dismisses them and why. In it a reviewer
-/// of the whole vault says that these principals may approve what is submitted from now on, whatever
-/// was in the lost texts. --dry-run lists them first. A document that stewards keep from you keeps
-/// its lost submissions.
+/// A merge of two branches keeps the histories of one, and the change logs of both. The submitter
+/// of a version that the history lacks may not approve the document, because the new submission may
+/// have the same text. This command dismisses such submissions of a document, including those of
+/// ids that moves link with it, but not your own. It appends a line that names them, who dismisses
+/// them and why. By it, a reviewer of the whole vault declares that these principals may approve
+/// what is submitted from now on, whatever was in the lost texts. --dry-run lists them first. A
+/// document that stewards hide from you keeps its lost submissions.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  \
 ctx audit dismiss nodes/policies/returns --dry-run\n  \
@@ -78,7 +78,7 @@ ctx audit dismiss stewards.yaml --reason \"merge of 12 June kept the main branch
 struct Dismiss {
     /// Id or file of the document or governance file
     id: String,
-    /// Why the submissions may be passed over
+    /// Reason to ignore the lost submissions
     #[arg(long, value_name = "TEXT", required_unless_present = "dry_run")]
     reason: Option<String>,
     /// Only list what would be dismissed; write nothing

@@ -24,7 +24,7 @@ use crate::values::text_util::count;
 ctx blame nodes/policies/returns#exceptions\n  ctx blame nodes/policies/returns --at 1 -L 1,+5\n  \
 ctx blame nodes/policies/returns --sections")]
 pub(super) struct BlameArgs {
-    /// Id, `ID@CHECKPOINT`, URI or file of a document, with `#ANCHOR` for a section
+    /// Id, `ID@N`, URI or file of a document, with `#ANCHOR` for a section
     #[arg(value_name = "ID[@N][#ANCHOR]")]
     id: String,
     #[command(flatten)]
@@ -53,7 +53,7 @@ pub(super) fn run(args: &BlameArgs, session: &mut Session<'_>) -> Result<Answer,
     Ok(Answer::Yes)
 }
 
-/// The version, its maker and its time, as columns.
+/// Returns the version, its maker and its time, as columns.
 fn columns(origin: &OriginReport<'_>) -> Vec<String> {
     let mut edited_by = shown(origin.edited_by).into_owned();
     if !origin.approved_by.is_empty() {

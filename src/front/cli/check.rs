@@ -9,10 +9,10 @@ use crate::service::workspace::call::check;
 
 /// Check whether cited documents are current, superseded or retired
 ///
-/// Compares each pinned URI with what is published now. `superseded` names the published version, and
-/// says whether the text that is cited, the body or a section, is the same there. A document that was
-/// moved is retired under its old id. A published text whose end of validity has passed, or that names what
-/// superseded it, is a warning. The exit code is 1 unless all of them are current.
+/// Compares each pinned URI with the published text. `superseded` names the published version, and
+/// says whether the cited text, the body or a section, is the same there. A document that was moved
+/// is retired under its old id. A published text that is no longer valid, or that names a document
+/// which superseded it, is a warning. The exit code is 1 unless all of them are current.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  ctx check contextnest://nodes/policies/returns@2\n  \
 ctx check contextnest://nodes/policies/returns@1#exceptions nodes/policies/returns@2 --json")]
@@ -36,7 +36,7 @@ pub(super) fn run(args: &Check, session: &mut Session<'_>) -> Result<Answer, Fai
     Ok(answer)
 }
 
-/// Warns of a text that is published and says that it is no longer valid.
+/// Warns of a published text whose fields say that it is no longer valid.
 fn warn(session: &mut Session<'_>, one: &CheckedReport) {
     let Some(now) = &one.current else { return };
     let uri = shown(&one.uri);

@@ -116,7 +116,7 @@ pub(super) fn run(args: &Checkpoint, session: &mut Session<'_>) -> Result<Answer
     Ok(Answer::Yes)
 }
 
-/// What the reader of `head` may know of a checkpoint, in numbers.
+/// Returns the counts of a checkpoint that the reader of `head` may know.
 fn seen(entry: &Entry, head: &Snapshot<'_>) -> Event {
     let set = entry.set.iter().filter(|(id, _)| head.may_name(id)).count() as u64;
     let removed = entry.removed.iter().filter(|id| head.may_name(id)).count() as u64;
@@ -173,7 +173,9 @@ fn diff(
     session.ui.table(&report.changes.iter().map(row).collect::<Vec<_>>());
     if report.changes.is_empty() {
         let (older, newer) = (before.0, after.0);
-        session.ui.note(&format!("note: checkpoints {older} and {newer} hold the same versions"));
+        session
+            .ui
+            .note(&format!("note: checkpoints {older} and {newer} contain the same versions"));
     }
 }
 

@@ -2,7 +2,7 @@
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 
-/// Parses one of these words into the value beside it.
+/// Returns a parser of these words, each with its value.
 pub(super) fn choice<T, const N: usize>(
     words: [(&'static str, T); N],
 ) -> impl TypedValueParser<Value = T>

@@ -4,10 +4,10 @@ use anstyle::{AnsiColor, Style};
 
 use super::World;
 
-/// What a piece of text is, which decides its colour.
+/// The role of a piece of text, which determines its colour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Paint {
-    /// As it is.
+    /// Ordinary text.
     Plain,
     /// The beginning of an error, damage, a removed line.
     Bad,
@@ -19,7 +19,7 @@ pub(super) enum Paint {
     Remark,
     /// A heading.
     Heading,
-    /// What stands beneath a line and is less than it.
+    /// Secondary text below a line.
     Faint,
 }
 
@@ -37,13 +37,13 @@ impl Paint {
         }
     }
 
-    /// The text in its colour.
+    /// Returns the text in its colour.
     pub(super) fn apply(self, text: &str) -> String {
         let style = self.style();
         format!("{style}{text}{style:#}")
     }
 
-    /// The colour of a line of a unified diff.
+    /// Returns the colour of a line of a unified diff.
     pub(super) fn of_diff(line: &str) -> Self {
         match line.as_bytes().first() {
             _ if line.starts_with("+++ ") || line.starts_with("--- ") => Self::Heading,
@@ -54,7 +54,7 @@ impl Paint {
         }
     }
 
-    /// The colour of the word with which a message begins, and the end of that word.
+    /// Returns the colour of the word with which a message begins, and the end of that word.
     pub(super) fn of_message(line: &str) -> (Self, usize) {
         let end = line.find(':').unwrap_or(0);
         let paint = match line.get(..end).map(|word| word.split('[').next().unwrap_or(word)) {
@@ -67,7 +67,7 @@ impl Paint {
     }
 }
 
-/// Whether a stream gets colours (no-color.org, bixense.com/clicolors).
+/// Returns true if a stream gets colours (no-color.org, bixense.com/clicolors).
 pub(super) fn is_colored(world: &World, terminal: bool) -> bool {
     let var = |name| world.environment.var(name);
     if var("NO_COLOR").is_some() {

@@ -20,8 +20,9 @@ use crate::values::text_util::count;
 /// Print the instructions for agents and a map of published documents
 ///
 /// Prints CONTEXT.md as the last checkpoint seals it, then types, tags, folders, servers and packs
-/// with the number of documents in each: what an agent needs to choose a selector. Of tags, folders,
-/// servers and packs it names at most 100 each, those of most documents; `ctx list` prints the ids.
+/// with the number of documents in each: everything an agent needs to choose a selector. It names
+/// at most 100 tags, folders, servers and packs each, those with the most documents; `ctx list`
+/// prints the ids.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  ctx context\n  ctx context --at 3 --json\n  ctx context --all"
@@ -59,7 +60,7 @@ pub(super) fn run(args: &Context, session: &mut Session<'_>) -> Result<Answer, F
             true => "`ctx publish CONTEXT.md` publishes it",
             false => "the file does not exist",
         };
-        session.ui.note(&format!("note: no checkpoint holds CONTEXT.md; {next}"));
+        session.ui.note(&format!("note: no checkpoint contains CONTEXT.md; {next}"));
     }
     Ok(session.answer(mapped.withheld()))
 }

@@ -18,9 +18,9 @@ use crate::write::publish::Mode;
 /// Convert the checkpoint log to the other form
 ///
 /// `delta` has one line of JSON for each checkpoint, with its changes. `full` is the YAML of the
-/// reference implementation, with complete maps, which that can go on writing. Every checkpoint
-/// keeps its number and its hash. .context/config.yaml gets `versions.checkpoint_log`, published as
-/// an event of its own, and the old log is kept beside the new one. The vault is verified before
+/// reference implementation, with complete maps, which that can continue. Every checkpoint keeps
+/// its number and its hash. .context/config.yaml gets `versions.checkpoint_log`, published as an
+/// event of its own, and the old log is kept next to the new one. The vault is verified before
 /// anything is written, and again in its new form.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  ctx checkpoint convert --to delta --dry-run\n  \
@@ -51,7 +51,7 @@ pub(super) fn run(args: &Convert, session: &mut Session<'_>) -> Result<Answer, F
     finish(session, &vault, &converted)
 }
 
-/// Records that the log was replaced, and says what could not be done after the event.
+/// Records that the log was replaced, and notes the after-commit steps that failed.
 pub(super) fn finish(
     session: &mut Session<'_>,
     vault: &Vault,

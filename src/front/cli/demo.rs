@@ -1,4 +1,4 @@
-//! `ctx demo`: the main job from beginning to end, by the commands that a user types.
+//! `ctx demo`: the main workflow from beginning to end, by the commands that a user types.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -18,7 +18,7 @@ use crate::values::text_util::argument;
 ///
 /// Prints each command with its output. The vault remains, so that you can try it. A copy next to
 /// it has one altered byte, which `ctx verify` reports. With --governed the tour shows how a change
-/// is submitted, reviewed and published, and makes no copy.
+/// is submitted, reviewed and published, and does not make a copy.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  ctx demo my-vault\n  ctx demo --governed my-team")]
 pub(super) struct Demo {
@@ -104,7 +104,7 @@ struct Tour<'t, 'w> {
 }
 
 impl Tour<'_, '_> {
-    /// The way of a change from its author to the agents, through a review.
+    /// Shows a change from its author to the agents, through a review.
     fn of_review(&mut self, shown: &str) -> Result<(), Failure> {
         const POLICY: &str = "nodes/policies/vendor-risk";
         const RUNBOOK: &str = "nodes/runbooks/vendor-onboarding";
@@ -131,7 +131,9 @@ impl Tour<'_, '_> {
             let message = "the author could approve the change; please report this";
             return Err(Failure::new(Code::Io, message));
         }
-        self.say("Lee sees what awaits a decision, reads it, and approves it. Both are published:");
+        self.say(
+            "Lee lists the pending submissions, reads one, and approves it. Both are published:",
+        );
         self.ctx(&[&["review"][..], &as_lee[..]].concat())?;
         self.ctx(&[&["review", "show", POLICY][..], &as_lee[..]].concat())?;
         self.ctx(&[&own[..], &as_lee[..]].concat())?;

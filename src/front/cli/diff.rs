@@ -18,9 +18,10 @@ use crate::values::text_util::count;
 
 /// Show changes between two versions, or since publication
 ///
-/// Without an id, or with folders: from the published texts to the live files of all documents that
-/// differ. With an id and no version: the same of one document. With one version: from that version
-/// to the live file. Texts are compared in the form that is hashed, in which CRLF and LF are equal.
+/// Without an id, or with folders, it compares the published texts with the live files of all
+/// documents that differ. With an id and no version, it compares one document in this way. With one
+/// version, it compares that version with the live file. Texts are compared in the form that is
+/// hashed, in which CRLF and LF are equal.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  ctx diff\n  ctx diff nodes/policies/\n  ctx diff nodes/policies/returns\n  \
@@ -37,7 +38,7 @@ pub(super) struct Diff {
 }
 
 impl Diff {
-    /// Whether two versions of one document are compared, and no live file.
+    /// Returns true if two versions of one document are compared, and no live file.
     pub(super) fn is_between_versions(&self) -> bool {
         let is_version = |side: &Option<String>| side.as_ref().is_some_and(|side| side != "live");
         is_version(&self.v1) && is_version(&self.v2)
@@ -67,12 +68,12 @@ pub(super) fn run(args: &Diff, session: &mut Session<'_>) -> Result<Answer, Fail
     Ok(Answer::Yes)
 }
 
-/// The states of live files that differ from what is published.
+/// The states of live files that differ from the published text.
 const DIFFERENT: [DocumentState; 4] =
     [DocumentState::Stale, DocumentState::Changed, DocumentState::Draft, DocumentState::Invalid];
 
-/// The diffs of all documents and governance files of these places that differ from what is
-/// published.
+/// Returns the diffs of all documents and governance files in these places that differ from the
+/// published text.
 fn changed(
     args: &Diff,
     session: &mut Session<'_>,
@@ -80,7 +81,7 @@ fn changed(
     places: &Places,
 ) -> Result<Answer, Failure> {
     if args.v1.is_some() {
-        return Err(Failure::new(Code::Usage, "a version is one of a single document")
+        return Err(Failure::new(Code::Usage, "a version needs a single document")
             .hint("name a document, not a folder"));
     }
     let compared = status::status(vault, head, &Seen::open(vault))?;
@@ -143,7 +144,7 @@ fn changed(
     Ok(Answer::Yes)
 }
 
-/// Names the first of the documents whose live files are gone: there is nothing to compare.
+/// Names the first documents without live files, which cannot be compared.
 fn note_missing(session: &mut Session<'_>, missing: &[DocumentId]) {
     const NAMED: usize = 3;
     if missing.is_empty() {

@@ -1,4 +1,4 @@
-//! Documents as tables, and what several verbs say beside them.
+//! Documents as tables, and shared notes of several verbs.
 
 use super::session::Session;
 use super::ui::shown;
@@ -6,7 +6,7 @@ use crate::read::snapshot::Withheld;
 use crate::read::snapshot::portion::Portion;
 use crate::service::report::failure::Failure;
 
-/// A row for each document, with the sections that an answer narrows it to.
+/// Returns a row for each document, with the sections that an answer narrows it to.
 pub(super) fn rows(portions: &[Portion<'_>]) -> Vec<Vec<String>> {
     let row = |portions: &[Portion<'_>]| {
         let d = portions.first()?.served;
@@ -26,7 +26,7 @@ pub(super) fn rows(portions: &[Portion<'_>]) -> Vec<Vec<String>> {
     portions.chunk_by(Portion::is_beside).filter_map(row).collect()
 }
 
-/// Notes which back-end found the documents of a search, and what else the caller should know.
+/// Notes which back-end found the documents of a search, and its remarks.
 pub(super) fn note(session: &mut Session<'_>, backend: Option<&str>, notes: &[String]) {
     if let Some(backend) = backend {
         let backend = shown(backend);

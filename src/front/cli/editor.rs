@@ -12,16 +12,16 @@ use crate::text::document::utf8;
 use crate::values::model::layout::limit;
 use crate::values::text_util::argument;
 
-/// A text that the user wrote, with the file that holds it until it is published.
+/// A text that the user wrote, with the file that keeps it until it is published.
 pub(super) struct Composed {
     pub(super) text: String,
     file: NamedTempFile,
 }
 
-/// Opens `VISUAL` or `EDITOR` on an empty file and waits for its end.
+/// Opens `VISUAL` or `EDITOR` on an empty file and waits for it to end.
 ///
 /// # Errors
-/// There is no editor, or it failed: what it wrote is kept.
+/// No editor is set, or it failed; its text is kept.
 pub(super) fn compose(session: &Session<'_>) -> Result<Composed, Failure> {
     let environment = session.workspace.environment;
     let Some(editor) = environment.var("VISUAL").or_else(|| environment.var("EDITOR")) else {
@@ -61,7 +61,7 @@ pub(super) fn compose(session: &Session<'_>) -> Result<Composed, Failure> {
 impl Composed {
     fn read(&self) -> Result<String, Failure> {
         let mut bytes = Vec::new();
-        // An editor may have put another file in its place.
+        // An editor may have replaced the file.
         let read = std::fs::File::open(self.file.path())
             .and_then(|file| file.take(limit::DOCUMENT + 1).read_to_end(&mut bytes));
         read.map_err(|why| Failure::new(Code::Io, format!("the text cannot be read: {why}")))?;
@@ -74,7 +74,7 @@ impl Composed {
         Ok(text.to_owned())
     }
 
-    /// The same failure with the place of the text, which is kept.
+    /// Returns the failure with the path of the text, which is kept.
     pub(super) fn keep(self, failure: Failure) -> Failure {
         let is_empty = self.file.path().metadata().is_ok_and(|found| found.len() == 0);
         if is_empty {

@@ -1,4 +1,4 @@
-//! An event as text: what was published or retired, and what could not be done besides.
+//! Prints an event: what was published or retired, and which steps failed.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashSet};
@@ -23,7 +23,7 @@ use crate::values::text_util::count;
 use crate::write::commit::{AfterCommit, Item, Live};
 use crate::write::publish::{Outcome, review};
 
-/// Prints an event, done or only planned, and says how the verb ends.
+/// Prints an event, done or only planned; returns the answer of the verb.
 pub(super) fn print<'o, R: Report>(
     session: &mut Session<'_>,
     outcome: &'o Acted,
@@ -42,7 +42,7 @@ pub(super) fn print<'o, R: Report>(
     note_trouble(session, outcome)
 }
 
-/// Notes what an event could not do besides, and says how the verb ends.
+/// Notes the failed steps of an event; returns the answer of the verb.
 pub(super) fn note_trouble(session: &mut Session<'_>, outcome: &Outcome) -> Answer {
     let committed = outcome.committed.as_ref();
     let left_alone = committed.map(|c| c.left_alone.as_slice()).unwrap_or_default();
@@ -81,7 +81,7 @@ pub(super) fn note_trouble(session: &mut Session<'_>, outcome: &Outcome) -> Answ
 pub(super) fn text(session: &mut Session<'_>, verb: &str, outcome: &Outcome, dry_run: bool) {
     let ui = &mut session.ui;
     if dry_run {
-        // The texts that it shows are recorded first.
+        // The shown texts are recorded first.
         ui.hold();
     }
     match &outcome.checkpoint {
@@ -161,7 +161,7 @@ pub(super) fn text(session: &mut Session<'_>, verb: &str, outcome: &Outcome, dry
     }
 }
 
-/// Names what an event does not include; what many files have in common is one line.
+/// Names the files that an event does not include; a reason that many files share is one line.
 fn left_out(ui: &mut Ui<'_>, files: &[LeftOut]) {
     let mut reasons: BTreeMap<String, Vec<&LeftOut>> = BTreeMap::new();
     for left in files {
@@ -190,10 +190,10 @@ fn left_out(ui: &mut Ui<'_>, files: &[LeftOut]) {
     }
 }
 
-/// How many of many files are named.
+/// Number of files that are named if there are many.
 const FIRST: usize = 3;
 
-/// Prints problems, each with its place; what many places have in common is one line.
+/// Prints problems, each with its place; a problem that many places share is one line.
 fn problems(session: &mut Session<'_>, all: &[(&str, &Problem)]) {
     let mut gathered = Gathered::new(0);
     for (place, problem) in all {
@@ -222,7 +222,7 @@ fn problems(session: &mut Session<'_>, all: &[(&str, &Problem)]) {
     }
 }
 
-/// Says which links were changed, and which must be changed by hand.
+/// Lists the links that were changed, and those that must be changed by hand.
 fn fixed(session: &mut Session<'_>, files: &[FixedLinks], dry_run: bool) {
     if files.is_empty() {
         return;
@@ -265,10 +265,10 @@ fn fixed(session: &mut Session<'_>, files: &[FixedLinks], dry_run: bool) {
     }
 }
 
-/// How many links are printed; the report as JSON has all of them.
+/// Maximum number of printed links; the report as JSON has all of them.
 const MOST_LINKS: usize = 20;
 
-/// Lists the links that lead to what was retired or moved.
+/// Lists the links to documents that were retired or moved.
 fn inbound(session: &mut Session<'_>, links: &[Inbound]) {
     if links.is_empty() {
         return;
@@ -301,7 +301,7 @@ fn captured(session: &mut Session<'_>, links: &[Captured]) {
     }
 }
 
-/// Warns of what is read as text, and may have been meant as links to what was retired or moved.
+/// Warns of text that may have been meant as links to documents that were retired or moved.
 fn texts(session: &mut Session<'_>, links: &[Inbound]) {
     for Inbound { path, line, to, .. } in links.iter().take(MOST_LINKS) {
         let (path, to) = (shown(path), shown(to.as_str()));
@@ -327,7 +327,7 @@ fn unread(session: &mut Session<'_>, paths: &[String]) {
     session.ui.note(&format!("note: {what}; `ctx validate` says why"));
 }
 
-/// Lists the relative links of what was moved to another folder.
+/// Lists the relative links of documents that were moved to another folder.
 fn relative(session: &mut Session<'_>, links: &[RelativeLink]) {
     if links.is_empty() {
         return;
@@ -351,16 +351,16 @@ fn note(session: &mut Session<'_>, place: &str, problem: &Problem) {
     session.ui.note(&format!("{severity}[{code}]: {place}{line}: {message} ({hint})"));
 }
 
-/// What a command would do to a live file.
+/// The planned change of a live file.
 pub(super) enum Planned<'p> {
-    /// Nothing of its text is shown.
+    /// A line that shows nothing of its text.
     Line(String),
-    /// It gets this text.
+    /// The new text of the file.
     Text(&'p str),
 }
 
 impl<'p> Planned<'p> {
-    /// `None` if the file stays as it is.
+    /// Returns the plan for a file; `None` if the file stays as it is.
     pub(super) fn of(path: &str, live: &'p Live) -> Option<Self> {
         let path = shown(path);
         match live {
@@ -375,17 +375,18 @@ impl<'p> Planned<'p> {
 /// A live file that a command would write.
 struct Changed<'c> {
     id: &'c DocumentId,
-    /// Its bytes, unless they are read when they are shown: of very many files no two are held at once.
+    /// Its bytes; `None` if they are read when they are shown, so that at most one of very many
+    /// files is in memory.
     old: Option<&'c [u8]>,
     new: Planned<'c>,
-    /// What the new text is then.
+    /// The state of the new text.
     then: &'c str,
     /// The version that is approved.
     submitted: Option<Version>,
 }
 
-/// Shows the changes of live files, as far as their reader may read them; of others, that they would be
-/// changed.
+/// Shows the changes of live files that the reader may read; of others, only that they would
+/// be changed.
 fn lives<'c>(session: &mut Session<'_>, changed: impl Iterator<Item = Changed<'c>>) {
     let mut changed = changed.peekable();
     if changed.peek().is_none() {
@@ -418,7 +419,7 @@ fn lives<'c>(session: &mut Session<'_>, changed: impl Iterator<Item = Changed<'c
     }
 }
 
-/// The changes of a live file.
+/// Returns the changes of a live file.
 pub(super) fn live_diff(path: &str, (old, new): (&str, &str), then: &str) -> String {
     let path = shown(path);
     print_between(old, new, &format!("{path} (now)"), &format!("{path} ({then})"))

@@ -1,4 +1,4 @@
-//! `--expect-version` and `--expect-hash`, of every verb that writes to the vault.
+//! `--expect-version` and `--expect-hash`, for every verb that writes to the vault.
 
 use crate::service::report::failure::{Code, Failure};
 use crate::values::model::hint::{Hint, Verb};
@@ -6,7 +6,7 @@ use crate::values::model::number::Version;
 use crate::write::commit::expect::Expect;
 use crate::write::publish::Mode;
 
-/// What the caller has read of a document and of the log.
+/// The state of a document and of the log that the caller has read.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub(super) struct ExpectArgs {
     /// Write only if this version of the document is published; 0 for none
@@ -16,10 +16,10 @@ pub(super) struct ExpectArgs {
     head: ExpectHead,
 }
 
-/// What the caller has read of the log.
+/// The state of the log that the caller has read.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub(super) struct ExpectHead {
-    /// Write only if this is the hash of the log's head, or the chain hash of the document
+    /// Write only if this is the head's hash, or the document's chain hash
     #[arg(long, value_name = "HASH")]
     expect_hash: Option<String>,
 }
@@ -29,7 +29,7 @@ impl ExpectArgs {
         Ok(Expect { version: self.expect_version, ..self.head.read()? })
     }
 
-    /// How an event is written whose caller expects this.
+    /// Returns the mode of an event whose caller expects this state.
     pub(super) fn mode(&self, dry_run: bool) -> Result<Mode, Failure> {
         Ok(Mode { dry_run, expect: self.read()?, ..Mode::default() })
     }

@@ -1,14 +1,15 @@
-//! The calls of hints as commands to type.
+//! Spells the calls of hints as commands.
 
 use crate::service::report::spelling::command_line;
 use crate::values::model::hint::{Argument, Call, Verb};
 
-/// A call as a command to type.
+/// Returns a call as a command to type.
 pub(super) fn command(call: &Call) -> String {
     format!("`{}`", command_line(call))
 }
 
-/// The same in a governed vault, where texts are submitted and a reviewer publishes them.
+/// Returns a call as a command for a governed vault, where texts are submitted and a reviewer
+/// publishes them.
 pub(super) fn governed_command(call: &Call) -> String {
     if call.verb != Verb::Publish {
         return command(call);

@@ -7,13 +7,14 @@ use crate::service::report::failure::Failure;
 use crate::service::workspace::governance_mode::is_shared;
 use crate::write::publish::Mode;
 
-/// Require a review of everything that is published, or stop to
+/// Turn mandatory review on or off
 ///
-/// In a governed vault a text is published only after a reviewer who is not its author approved it.
-/// Who reviews what is in stewards.yaml. Principals are asserted on a command line: a process that can
-/// write to the files of the vault can name any. `ctx verify` finds what was published past the review.
-/// With `reads: stewards` in the configuration, each principal is shown only what their role allows.
-/// Both are a boundary between people only where a server authenticates them.
+/// In a governed vault a text is published only after a reviewer who is not its author approved
+/// it. stewards.yaml names the reviewers of each scope. On a command line, principals are
+/// asserted: a process that can write to the files of the vault can name any. `ctx verify` detects
+/// texts that were published past the review. With `reads: stewards` in the configuration, each
+/// principal sees only what their role allows. Both are a boundary between people only if a server
+/// authenticates them.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  ctx govern on --dry-run\n  ctx govern off")]
 pub(super) struct Govern {
@@ -26,20 +27,20 @@ enum Action {
     /// Make the vault governed
     ///
     /// Writes `governance: governed` into the configuration and publishes it with stewards.yaml,
-    /// which must assign two reviewers to the whole vault, or with --alone one and an editor who submits
-    /// what the reviewer approves. Where `review` requires more approvals of the whole vault, as many
-    /// reviewers are needed beside a submitter. Earlier versions stay as they are.
+    /// which must assign two reviewers to the whole vault, or with --alone one and an editor who
+    /// submits what the reviewer approves. If `review` requires more approvals of the whole vault,
+    /// that many reviewers are needed besides a submitter. Earlier versions stay as they are.
     #[command(after_help = "Example:\n  ctx govern on --dry-run")]
     On {
-        /// Accept one reviewer of the vault, beside an editor who submits
+        /// Accept one reviewer of the vault, besides an editor who submits
         #[arg(long)]
         alone: bool,
         #[command(flatten)]
         how: How,
     },
-    /// Submit that the vault is not governed any more
+    /// Submit a change that turns off mandatory review
     ///
-    /// The change is reviewed as any other, by a reviewer of the whole vault. It is refused while
+    /// The change is reviewed like any other, by a reviewer of the whole vault. It is refused while
     /// other submissions await a decision.
     #[command(after_help = "Example:\n  ctx govern off")]
     Off {
@@ -75,7 +76,7 @@ pub(super) fn run(args: &Govern, session: &mut Session<'_>) -> Result<Answer, Fa
                 session.ui.note("warning: one reviewer of the vault cannot approve their own texts; an editor of the vault submits another reviewer in stewards.yaml");
             }
             if is_shared(&vault)? {
-                session.ui.note("warning: the reference implementation can write to this vault; what it publishes has no approval, and its next event drops the governance files from the maps");
+                session.ui.note("warning: the reference implementation can write to this vault; its publications lack approvals, and its next event drops the governance files from the maps");
             }
             Ok(answer)
         }

@@ -12,9 +12,9 @@ use crate::service::report::graph::{GraphReport, HubsReport};
 
 /// Print the graph of references between published documents
 ///
-/// The default format is DOT, which Graphviz draws: `ctx graph | dot -Tsvg > graph.svg`. JSON also
-/// lists references to documents that are not published. --hubs lists the most referenced
-/// documents.
+/// The default format is DOT, which Graphviz draws: `ctx graph | dot -Tsvg > graph.svg`. JSON
+/// also lists references to documents that are not published. --hubs lists the most
+/// referenced documents.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  ctx graph --format dot > vault.dot\n  \
 ctx graph --format json --at 3\n  ctx graph --hubs 10")]
@@ -29,7 +29,7 @@ pub(super) struct Graph {
     at: AsOf,
 }
 
-/// How the graph is written.
+/// The format of the graph.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 enum Format {
     Dot,
@@ -75,7 +75,7 @@ fn print_hubs(session: &mut Session<'_>, report: &HubsReport<'_>) {
     }
 }
 
-/// Prints the graph in the language of Graphviz, one line a node and one an edge.
+/// Prints the graph in the language of Graphviz, one line for each node and edge.
 fn dot(session: &mut Session<'_>, all: &Listing, edges: &[Edge]) {
     let ui = &mut session.ui;
     ui.line("digraph vault {");
@@ -90,7 +90,7 @@ fn dot(session: &mut Session<'_>, all: &Listing, edges: &[Edge]) {
     ui.line("}");
 }
 
-/// A text as a quoted string of DOT, in which a backslash may begin an escape.
+/// Returns a text as a quoted string of DOT, in which a backslash may begin an escape.
 fn quoted(text: &str) -> String {
     format!("\"{}\"", shown(text).replace('\\', "\\\\").replace('"', "\\\""))
 }

@@ -18,7 +18,7 @@ use crate::service::workspace::head;
 /// `ctx verify --expect-head HASH` detects a truncated or replaced log. ctx also keeps a trusted
 /// head for each vault and git branch in the user's state directory. Every publication, and every
 /// verification that finds the vault intact, updates it. ctx does not write to a log that does not
-/// hold the trusted head.
+/// contain the trusted head.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  ctx head\n  ctx head --json\n  ctx head trust --dry-run\n  \
 ctx head list\n  ctx head forget /srv/vaults/old\n  ctx verify --expect-head \"$(ctx head)\"")]
@@ -27,7 +27,7 @@ pub(super) struct Head {
     action: Option<Action>,
 }
 
-/// A line of the change log names so many writers of lines that are given up.
+/// Maximum number of writers of given-up lines in one line of the change log.
 const MOST_LOST: usize = 1000;
 
 #[derive(Debug, clap::Subcommand)]

@@ -70,21 +70,21 @@ fn list(command: &clap::Command, name: &str, verbs: &mut Vec<VerbReport>) {
         let about = command.get_about().map(ToString::to_string).unwrap_or_default();
         verbs.push(VerbReport { verb: name.to_owned(), about, help: None });
     }
-    // Each verb that has parts has one that explains them.
+    // Every verb with parts has the part `help`.
     let parts = command.get_subcommands();
     for part in parts.filter(|part| name.is_empty() || part.get_name() != "help") {
         list(part, format!("{name} {}", part.get_name()).trim_start(), verbs);
     }
 }
 
-/// Every code once, in the order of its name.
+/// Returns every code once, in the order of its name.
 fn all_codes() -> BTreeSet<&'static str> {
     let findings = verify::Code::ALL.iter().map(|code| code.as_str());
     let errors = failure::Code::ALL.iter().map(|code| code.as_str());
     findings.chain(errors).chain(codes::problems().map(|problem| problem.code)).collect()
 }
 
-/// What a code means. One that is both a finding and an error is explained as both.
+/// Explains a code. One that is both a finding and an error is explained as both.
 fn meanings(word: &str, spell: Spell, is_governed: bool) -> Vec<CodeReport> {
     let mut codes = Vec::new();
     let remedy = codes::remedy(word, is_governed).unwrap_or_default();
@@ -110,7 +110,7 @@ fn meanings(word: &str, spell: Spell, is_governed: bool) -> Vec<CodeReport> {
 
 /// Explains a code.
 fn explain(words: &[String], session: &mut Session<'_>) -> Result<Answer, Failure> {
-    // A vault that there is decides whether texts are published or submitted.
+    // If there is a vault, it decides whether texts are published or submitted.
     let _ = session.vault();
     let codes = meanings(&words[0], session.ui.spell(), session.ui.is_governed());
     if codes.is_empty() {
@@ -131,7 +131,7 @@ fn explain(words: &[String], session: &mut Session<'_>) -> Result<Answer, Failur
     Ok(Answer::Yes)
 }
 
-/// An error for words that are neither a command nor a code.
+/// Returns an error for words that are neither a command nor a code.
 fn unknown(words: &[String]) -> Failure {
     let Meant { message, hints } = meant::of_help(words);
     let failure = Failure::new(failure::Code::Usage, message.unwrap_or_default());

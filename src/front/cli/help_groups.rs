@@ -1,4 +1,4 @@
-//! The verbs in groups of what people want to do, and the help of all of them.
+//! The verbs in groups by task, and the help of all of them.
 
 use std::ffi::OsString;
 
@@ -7,17 +7,17 @@ use clap::{CommandFactory as _, FromArgMatches as _};
 use super::Cli;
 use crate::values::model::verb::Verb;
 
-/// Options that some verbs have no use for.
+/// Options that are useless for some verbs.
 const UNUSED: [(&str, &[&str]); 2] = [("demo", &["vault"]), ("help", &["vault"])];
 
-/// The verb whose labels are those of each request, so that it takes none.
+/// The verb whose labels come from each request, so that it has no such options.
 const UNLABELLED: &str = "mcp";
 
 /// Options and the help of each.
 type Helps = &'static [(&'static str, &'static str)];
 
-/// What the options of labels mean where they choose among what was recorded: the path of a verb, and
-/// the help of each option.
+/// Help of the label options where they select recorded lines: the path of a verb, and the help of
+/// each option.
 const CHOOSING: [(&[&str], Helps); 7] = [
     (&["trace", "list"], &BY_LABEL),
     (&["trace", "grep"], &BY_LABEL),
@@ -27,7 +27,7 @@ const CHOOSING: [(&[&str], Helps); 7] = [
         &["replay"],
         &[
             ("agent", "Of the session, only accesses by this agent"),
-            ("session", "Make the texts of every access of this session again"),
+            ("session", "Reproduce the texts of every access of this session"),
             ("thread", "Of the session, only accesses of this thread"),
             ("task", "Of the session, only accesses of this task"),
             ("node", "Of the session, only accesses by this node of a graph of agents"),
@@ -40,7 +40,7 @@ const CHOOSING: [(&[&str], Helps); 7] = [
     ),
 ];
 
-/// Where each label chooses.
+/// The help of each label that selects lines.
 const BY_LABEL: [(&str, &str); 5] = [
     ("agent", "Only accesses by this agent"),
     ("session", "Only accesses of this session"),
@@ -49,7 +49,7 @@ const BY_LABEL: [(&str, &str); 5] = [
     ("node", "Only accesses by this node of a graph of agents"),
 ];
 
-/// Gives a verb these options of its own; its place among the others stays.
+/// Replaces these options of a verb; its place among the others stays.
 fn choosing(command: &mut clap::Command, path: &[&str], labels: Helps) {
     let Some((verb, rest)) = path.split_first() else {
         let label = |(name, help): &(&'static str, &'static str)| {
@@ -63,8 +63,8 @@ fn choosing(command: &mut clap::Command, path: &[&str], labels: Helps) {
     }
 }
 
-/// Whether some line of a log may have these words as its command: those of a verb with or without
-/// a part of it, or of a tool that no verb stands for.
+/// Returns true if a line of a log may have these words as its command: those of a verb with or
+/// without a part of it, or of a tool without a verb.
 pub(super) fn is_recorded(words: &str) -> bool {
     let is_of = |verb: Verb| verb.as_str().strip_prefix(words).is_some_and(is_end);
     !words.is_empty() && Verb::all().any(is_of)
@@ -75,7 +75,7 @@ fn is_end(rest: &str) -> bool {
     rest.is_empty() || rest.starts_with(' ')
 }
 
-/// The groups of the help, each with the first words of its verbs.
+/// Returns the groups of the help, each with the first words of its verbs.
 fn grouped() -> Vec<(&'static str, Vec<&'static str>)> {
     let mut groups: Vec<(&str, Vec<&str>)> = Vec::new();
     for verb in Verb::all().filter(|verb| !verb.group().is_empty()) {
@@ -89,7 +89,7 @@ fn grouped() -> Vec<(&'static str, Vec<&'static str>)> {
     groups
 }
 
-/// The command with its groups.
+/// Returns the command with its groups.
 pub(super) fn command() -> clap::Command {
     let mut command = Cli::command();
     for (verb, options) in UNUSED {
@@ -104,7 +104,7 @@ pub(super) fn command() -> clap::Command {
         choosing(&mut command, path, labels);
     }
     if let Some(verb) = command.find_subcommand_mut(UNLABELLED) {
-        // They are refused with a reason. Taken out and put back, the verb keeps its place.
+        // They are refused with a reason. Removed and added again, the verb keeps its place.
         let hidden = |(name, _)| clap::Arg::new(name).long(name).hide(true);
         *verb = std::mem::take(verb).args(BY_LABEL.map(hidden));
     }
@@ -136,7 +136,7 @@ pub(super) fn parse(args: Vec<OsString>) -> Result<(Cli, String), clap::Error> {
     Ok((cli, verb))
 }
 
-/// The help texts of all verbs, as Markdown: the contents of `docs/cli.md`.
+/// Returns the help texts of all verbs, as Markdown: the contents of `docs/cli.md`.
 pub fn reference() -> String {
     let mut out = String::from(
         "# Command reference\n\nGenerated from `ctx --help`; a test compares them. Each command also takes \
@@ -176,7 +176,7 @@ mod tests {
     use super::*;
     use crate::values::model::verb::Effect;
 
-    /// The words of each command that runs something, and the command.
+    /// Returns the words of each command that can be run, and the command.
     fn leaves<'c>(command: &'c clap::Command, above: &str) -> Vec<(String, &'c clap::Command)> {
         let words = [above, command.get_name()].join(" ");
         let parts: Vec<_> = command.get_subcommands().filter(|p| p.get_name() != "help").collect();
@@ -213,7 +213,7 @@ mod tests {
         let reads = |words: &str| Verb::of_words(words).unwrap().effect() == Effect::Reads;
         let found: Vec<String> =
             all.filter(|(words, of)| locks(of) && reads(words)).map(|(words, _)| words).collect();
-        // The list takes the option because `review show` does; it takes no lock.
+        // The list has the option because `review show` has it; it does not take the lock.
         assert_eq!(found, ["review", "review show"]);
     }
 

@@ -13,9 +13,9 @@ use crate::service::workspace::call::history;
 
 /// List the versions of a document, each verified, or the latest of all
 ///
-/// With an id: every hash is recomputed from the stored texts, the newest version is last. Without
-/// one: the latest versions of the vault as the log seals them, the newest first. A note is covered
-/// by no hash.
+/// With an id, every hash is recomputed from the stored texts, and the newest version is last.
+/// Without one, the latest versions of the vault are listed as the log seals them, the newest
+/// first. No hash covers a note.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  ctx history -n 5\n  ctx history nodes/policies/returns\n  \
 ctx history nodes/policies/returns --json")]
@@ -90,18 +90,18 @@ fn text(session: &mut Session<'_>, versions: &[VersionReport<'_>]) {
     }
 }
 
-/// Who submitted and who approved a version that a review published or retired.
+/// Returns who submitted and who approved a version that a review published or retired.
 fn reviewed(v: &VersionReport<'_>) -> Option<String> {
     let by = shown(v.submitted_by.as_deref()?).into_owned();
     Some(format!("submitted by {by}, approved by {}", shown(&v.approved_by.join(", "))))
 }
 
-/// Why a version was rejected, withdrawn or retired.
+/// Returns why a version was rejected, withdrawn or retired.
 fn because(reason: &str) -> String {
     format!("because: {}", shown(reason))
 }
 
-/// How many versions of the whole vault are listed.
+/// Default number of versions of the whole vault.
 const LATEST: usize = 20;
 
 fn all(session: &mut Session<'_>, vault: &Vault, limit: Limit) -> Result<Answer, Failure> {

@@ -18,12 +18,12 @@ use crate::values::model::hint::{Call, Hint, Verb};
 use crate::values::model::number::Version;
 use crate::values::text_util::argument;
 
-/// List who was handed a document, and in which version
+/// List who read a document, and in which version
 ///
-/// Reads the access logs of this machine and of the vault, the oldest access first. `replaced` marks a version that had
-/// been replaced or retired when it was handed out, as happens where a past checkpoint is asked.
-/// `ctx trace show TRACE` prints one access. Accesses of a document before it was moved are listed
-/// under its former id, which a hint names.
+/// Reads the access logs of this machine and of the vault, the oldest access first. `replaced`
+/// marks a version that had been replaced or retired when it was returned, as for a past
+/// checkpoint. `ctx trace show TRACE` prints one access. Accesses of a document before it was moved
+/// are listed under its former id, which a hint names.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  ctx impact nodes/policies/returns\n  \
 ctx impact nodes/policies/returns 2 --from 2026-11-01T00:00:00Z\n  \
@@ -49,7 +49,7 @@ pub(super) fn run(args: &Impact, session: &mut Session<'_>) -> Result<Answer, Fa
     let id =
         session.workspace.readable_id(&vault, &args.id).map_err(|why| pinned(&args.id, why))?;
     let version = args.version.as_deref().map(number).transpose()?;
-    // The accesses are recorded in the logs, whatever became of the history.
+    // The logs contain the accesses, whatever the state of the history.
     let (history, lacking) = match replay::load(vault.files(), &id) {
         Ok(history) => (history, None),
         Err(why) => match Failure::history(&vault, &id, why) {
@@ -75,7 +75,7 @@ pub(super) fn run(args: &Impact, session: &mut Session<'_>) -> Result<Answer, Fa
     faults.extend(args.place.lost_accesses(&vault, &logs)?);
     rows.sort_by(|a, b| a.at.cmp(&b.at));
     if !rows.is_empty() {
-        // Where the log cannot be relied on, nothing is known of approvals.
+        // If the log cannot be relied on, approvals are unknown.
         let unapproved = session.log(&vault).ok().and_then(|log| {
             let head = Snapshot::whole(&vault, &log.sound().ok()?, None).ok()?;
             Some(head.unapproved_events(&id, &history))
@@ -86,7 +86,7 @@ pub(super) fn run(args: &Impact, session: &mut Session<'_>) -> Result<Answer, Fa
         }
     }
     let former = former_id(&vault, &id, &history);
-    // A reader who may not know of the former document is not told of it.
+    // Readers who may not know of the former document must not learn of it.
     let former = former.filter(|id| session.workspace.readable_id(&vault, id.as_str()).is_ok());
     let former_id = former.map(|id| id.to_string());
     let mut report = ImpactReport { id: id.to_string(), former_id, accesses: rows };
@@ -122,7 +122,7 @@ pub(super) fn run(args: &Impact, session: &mut Session<'_>) -> Result<Answer, Fa
     Ok(Answer::No)
 }
 
-/// The same failure with a hint, where a version or a section is named as in a URI.
+/// Adds a hint to the failure if a version or a section is named as in a URI.
 fn pinned(text: &str, why: Failure) -> Failure {
     let call = |id: &str| Call::new(Verb::Impact).value(id);
     let version = text.rsplit_once('@').filter(|(_, version)| number(version).is_ok());
@@ -137,7 +137,7 @@ fn pinned(text: &str, why: Failure) -> Failure {
     }
 }
 
-/// Which text it was: its version, with the section or the kind of part.
+/// Returns the version of the text, with the section or the kind of part.
 fn of_text(access: &ImpactRow) -> String {
     let section = access.anchor.as_ref().map_or(String::new(), |anchor| format!(" #{anchor}"));
     let part = access.part.map_or(String::new(), |part| format!(" ({})", part.as_str()));

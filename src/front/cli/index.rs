@@ -9,15 +9,15 @@ use crate::service::report::failure::Failure;
 use crate::service::report::vault::IndexReport;
 use crate::service::workspace::create;
 
-/// Write context.yaml and INDEX.md, which list what is published
+/// Write context.yaml and INDEX.md, lists of the published documents
 ///
 /// Both are derived from the last checkpoint and can be deleted. context.yaml has the documents,
 /// their references, hubs and servers. INDEX.md is a list with links; `index.folders: true` in the
 /// configuration adds one for each folder. A file that is not derived is never overwritten.
 ///
-/// Every publication and retirement brings those that exist up to date. It also makes context.yaml
-/// while the vault has at most 2,000 documents (`index.auto` in the configuration; 0 turns all of
-/// this off). --check passes where a file was never made.
+/// Every publication and retirement updates the existing files. It also makes context.yaml while
+/// the vault has at most 2,000 documents (`index.auto` in the configuration; 0 turns all of this
+/// off). --check passes if a file was never made.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  ctx index\n  ctx index --check")]
 pub(super) struct Index {

@@ -16,18 +16,19 @@ use crate::values::text_util::count;
 
 /// Make a folder a vault, with the Markdown that is in it
 ///
-/// Existing files are never changed, except with --formatters write. The documents of an existing folder become drafts, published
-/// when you choose. Missing files of CONTEXT.md, .context/config.yaml and .gitattributes are
-/// written. If the command is interrupted, run it again.
+/// Existing files are never changed, except with --formatters write. The documents of an
+/// existing folder become drafts, published when you choose. Missing files of CONTEXT.md,
+/// .context/config.yaml and .gitattributes are written. If the command is interrupted, run
+/// it again.
 ///
 /// A formatter that rewrites a file below `.versions` damages the vault. If the repository uses
-/// prettier, markdownlint, remark, textlint, editorconfig, pre-commit, dprint, mdformat, rumdl, deno fmt,
-/// oxfmt, codespell, trunk, MegaLinter or Visual Studio Code, the command shows the lines that keep
-/// it out. In a vault that exists, `ctx init --formatters` does only that.
+/// prettier, markdownlint, remark, textlint, editorconfig, pre-commit, dprint, mdformat, rumdl,
+/// deno fmt, oxfmt, codespell, trunk, MegaLinter or Visual Studio Code, the command shows the lines
+/// that exclude the vault from it. In an existing vault, `ctx init --formatters` does only that.
 ///
-/// Patterns under `exclude` in .context/config.yaml keep files from being documents:
-/// `exclude: ['drafts/**', '**/*.draft.md']`. A pattern matches the whole path in the vault; `*`
-/// is any number of characters. What is published stays a document.
+/// Patterns under `exclude` in .context/config.yaml exclude files from the documents: `exclude:
+/// ['drafts/**', '**/*.draft.md']`. A pattern matches the whole path in the vault; `*` is any
+/// number of characters. A published document stays a document.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  ctx init my-vault --starter policy\n  \
 ctx init . --name \"Team handbook\"\n  cd docs && ctx init && ctx publish --all --dry-run")]
@@ -42,16 +43,16 @@ pub(super) struct Init {
     /// `obsidian` (every Markdown file); default: by the content of the folder
     #[arg(long, value_parser = choice([Layout::Structured, Layout::Obsidian].map(|one| (one.as_str(), one))))]
     layout: Option<Layout>,
-    /// Whether publishing writes into the frontmatter of live files: `untouched` leaves them as they
-    /// are, for the pages of a site that another program builds; default: `untouched` for a bundle of
-    /// the Open Knowledge Format, otherwise `managed`
+    /// Choose whether publishing writes into the frontmatter of live files: `untouched` leaves them
+    /// as they are, for the pages of a site that another program builds; default: `untouched` for a
+    /// bundle of the Open Knowledge Format, otherwise `managed`
     #[arg(long, value_parser = choice(FRONTMATTER))]
     frontmatter: Option<FrontmatterMode>,
     /// Add documents: `policy` (a procurement team's policies, glossary, pack and source)
     #[arg(long, value_parser = choice([("policy", Starter::Policy)]))]
     starter: Option<Starter>,
-    /// Whether to add lines to the ignore files of formatters: `write` adds them, `print` shows them;
-    /// default: ask on a terminal, otherwise `print`
+    /// Choose whether to add lines to the ignore files of formatters: `write` adds them, `print`
+    /// shows them; default: ask on a terminal, otherwise `print`
     #[arg(long)]
     formatters: Option<Formatters>,
     #[command(flatten)]
@@ -61,7 +62,7 @@ pub(super) struct Init {
 const FRONTMATTER: [(&str, FrontmatterMode); 2] =
     [("managed", FrontmatterMode::Managed), ("untouched", FrontmatterMode::Untouched)];
 
-/// How `init` treats the configurations of formatters.
+/// The treatment of configurations of formatters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 enum Formatters {
     Write,
@@ -96,9 +97,9 @@ pub(super) fn run(args: Init, session: &mut Session<'_>) -> Result<Answer, Failu
     let (name, folder) = (shown(&report.name), shown(&report.folder));
     session.ui.line(&format!("vault `{name}` in {folder}"));
     if is_existing {
-        session.ui.note("note: the vault exists already; only its formatters are looked at");
+        session.ui.note("note: the vault exists already; only its formatters are checked");
         if report.formatters.is_empty() {
-            session.ui.line("  no formatter is found that could rewrite histories");
+            session.ui.line("  no formatter was found that could rewrite histories");
         }
     }
     for path in &report.created {
@@ -136,7 +137,7 @@ pub(super) fn run(args: Init, session: &mut Session<'_>) -> Result<Answer, Failu
     Ok(Answer::Yes)
 }
 
-/// Adds the lines to the ignore files; of a file that cannot be written the lines are shown.
+/// Adds the lines to the ignore files; shows those of a file that cannot be written.
 fn write(session: &mut Session<'_>, formatters: &mut [FormatterReport]) {
     for formatter in formatters.iter_mut().filter(|formatter| formatter.can_write) {
         if let Err(why) = formatters::write(formatter) {

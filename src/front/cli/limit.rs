@@ -1,9 +1,9 @@
-//! `-n`, of every verb that prints a list.
+//! `-n`, for every verb that prints a list.
 
 use super::session::Session;
 use crate::service::report::{Limited, Report};
 
-/// How many entries of a list are printed.
+/// The number of printed entries of a list.
 #[derive(Clone, Copy, Debug, Default, clap::Args)]
 pub(super) struct Limit {
     /// Print at most this many entries
@@ -12,24 +12,24 @@ pub(super) struct Limit {
 }
 
 impl Limit {
-    /// The limit that the user gave, or this one.
+    /// Returns the limit of the user, or this one.
     pub(super) fn or(self, limit: usize) -> Self {
         Self { limit: self.limit.or(Some(limit)) }
     }
 
-    /// How many entries are wanted, where that was said.
+    /// Returns the number of entries that the user wants, if given.
     pub(super) fn entries(self) -> Option<usize> {
         self.limit
     }
 
-    /// Cuts a list after its first entries; gives how many are left out.
+    /// Cuts a list after its first entries; returns the number of omitted ones.
     pub(super) fn first<T>(self, entries: &mut Vec<T>) -> usize {
         let all = entries.len();
         entries.truncate(self.limit.unwrap_or(all));
         all - entries.len()
     }
 
-    /// Cuts a list before its last entries; gives how many are left out.
+    /// Cuts a list before its last entries; returns the number of omitted ones.
     pub(super) fn last<T>(self, entries: &mut Vec<T>) -> usize {
         let omitted = entries.len() - self.limit.unwrap_or(entries.len()).min(entries.len());
         entries.drain(..omitted);
@@ -37,12 +37,12 @@ impl Limit {
     }
 }
 
-/// What is said of a list that was cut.
+/// Returns the note about a list that was cut.
 pub(super) fn note(omitted: usize) -> Option<String> {
     (omitted > 0).then(|| format!("note: {omitted} more; `-n N` prints more of them"))
 }
 
-/// Prints a report of a list that was cut: as JSON, or as the text that `text` prints and a note.
+/// Prints a report of a list that was cut, as JSON or by `text`, and a note.
 pub(super) fn print<R: Report>(
     session: &mut Session<'_>,
     report: R,
@@ -55,7 +55,7 @@ pub(super) fn print<R: Report>(
     });
 }
 
-/// A report of a list that was cut.
+/// Returns a report of a list that was cut.
 pub(super) fn report<R>(report: R, omitted: usize) -> Limited<R> {
     Limited { report, omitted }
 }

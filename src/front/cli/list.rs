@@ -65,8 +65,8 @@ pub(super) fn run(args: &List, session: &mut Session<'_>) -> Result<Answer, Fail
     Ok(session.answer(&all.withheld))
 }
 
-/// Lists all documents. Each text is read for its row and dropped: those of a large vault exceed the
-/// memory.
+/// Lists all documents. Each text is read for its row and dropped, because those of a large vault
+/// do not fit into memory.
 fn all(args: &List, session: &mut Session<'_>, places: Places<'_>) -> Result<Answer, Failure> {
     let (vault, source) = places;
     let at = session.workspace.checkpoint_at(places, args.at.moment())?;
@@ -98,14 +98,14 @@ fn all(args: &List, session: &mut Session<'_>, places: Places<'_>) -> Result<Ans
     Ok(session.answer(&withheld))
 }
 
-/// Notes that a vault has no published document, if nothing else explains the empty list.
+/// Notes that no document of a vault is published, if nothing else explains the empty list.
 fn note_empty(session: &mut Session<'_>, withheld: &[Withheld]) {
     if withheld.is_empty() && session.recording.unreadable == 0 {
         session.ui.note("hint: nothing is published; `ctx status` shows what can be");
     }
 }
 
-/// A line for each document, and beneath it how its text begins, where that is asked for.
+/// Prints a line for each document, with the beginning of its text below it if requested.
 fn print(ui: &mut Ui<'_>, listing: &Listing, openings: &[Snippet]) {
     let rows = table(&document::rows(&listing.all.portions()));
     for (n, row) in rows.iter().enumerate() {

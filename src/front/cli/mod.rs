@@ -1,7 +1,7 @@
-//! The command line: arguments in, text or JSON out. One file a verb; no rule of the domain is
-//! here, and no JSON shape: a verb asks the library, and formats the report.
+//! The command line: arguments in, text or JSON out. Each verb has a file, which calls the library
+//! and formats the report; this module has neither rules of the domain nor JSON shapes.
 //!
-//! `--help` is documentation; `docs/cli.md` is generated from it, and a test holds them equal.
+//! `--help` is documentation; `docs/cli.md` is generated from it, and a test compares them.
 
 mod add;
 mod adopt;
@@ -83,15 +83,15 @@ pub use help_groups::reference;
 use session::Session;
 use ui::{Terminal, Ui, harmless_lines};
 
-/// Everything outside the process that a command may depend on, handed in by `main`.
+/// Everything outside of the process that a command may depend on, passed by `main`.
 pub struct World {
     /// The folder, the variables, the clock, git and the disk.
     pub environment: Environment,
-    /// Whether stdin is a terminal.
+    /// True if stdin is a terminal.
     pub input_terminal: bool,
-    /// Whether stdout is a terminal.
+    /// True if stdout is a terminal.
     pub terminal: bool,
-    /// Whether stderr is a terminal.
+    /// True if stderr is a terminal.
     pub error_terminal: bool,
 }
 
@@ -217,7 +217,7 @@ enum Given {
     Help(help::Help),
 }
 
-/// How a verb that did its work ends.
+/// The answer of a verb that did its work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Answer {
     /// Done; exit code 0.
@@ -229,13 +229,13 @@ enum Answer {
 }
 
 impl Answer {
-    /// Yes, or no where something is withheld.
+    /// Returns `Yes`, or `No` if something is withheld.
     fn of<T>(withheld: &[T]) -> Self {
         if withheld.is_empty() { Self::Yes } else { Self::No }
     }
 }
 
-/// Runs one command and gives its exit code.
+/// Runs one command and returns its exit code.
 pub fn run(args: Vec<OsString>, world: &World, streams: Streams<'_>) -> u8 {
     let Streams { stdin, stdout, stderr } = streams;
     let wants_json = args.iter().any(|arg| arg == "--json");
@@ -272,11 +272,11 @@ pub fn run(args: Vec<OsString>, world: &World, streams: Streams<'_>) -> u8 {
     exit
 }
 
-/// Runs a verb. What it hands out is recorded before any of it leaves (AUDIT-5).
+/// Runs a verb. Returned texts are recorded before any output leaves (AUDIT-5).
 fn recorded(given: Given, verb: Option<Verb>, session: &mut Session<'_>) -> Result<u8, Failure> {
     session.workspace.environment.check_vars()?;
     session.labels = match verb {
-        // `--session` names the accesses to export, not who exports them.
+        // `--session` names the accesses to export, not the exporter.
         Some(Verb::EvidenceExport) => {
             let given = &session.workspace.options.labels;
             let given = GivenLabels { session: None, ..given.clone() };
@@ -305,7 +305,7 @@ fn recorded(given: Given, verb: Option<Verb>, session: &mut Session<'_>) -> Resu
 }
 
 fn dispatch(given: Given, session: &mut Session<'_>) -> Result<Answer, Failure> {
-    // A verifier reports it.
+    // A verifier reports it itself.
     if !matches!(given, Given::Init(_) | Given::Verify(_) | Given::Demo(_) | Given::Help(_)) {
         session.warn_of_nested();
     }
@@ -361,14 +361,14 @@ fn dispatch(given: Given, session: &mut Session<'_>) -> Result<Answer, Failure> 
     }
 }
 
-/// Help goes to stdout, misuse to stderr; a closed pipe is a quiet end.
+/// Prints help to stdout and misuse to stderr; a closed pipe is a quiet end.
 fn usage(
     why: &clap::Error,
     words: &[String],
     wants_json: bool,
     (stdout, stderr): (&mut dyn Write, &mut dyn Write),
 ) -> u8 {
-    // Of a misuse clap repeats the words of the command line.
+    // clap repeats the words of the command line in its message.
     let text = harmless_lines(&why.render().to_string()).into_owned();
     if !why.use_stderr() {
         let _ = stdout.write_all(text.as_bytes());

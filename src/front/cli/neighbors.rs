@@ -75,7 +75,7 @@ pub(super) fn run(args: &Neighbors, session: &mut Session<'_>) -> Result<Answer,
     Ok(Answer::of(&around.withheld))
 }
 
-/// Hops, id, title, and how it is linked: `->` leads to it, `<-` back from it. From the second hop
+/// Returns hops, id, title, and the link: `->` leads to it, `<-` back from it. From the second hop
 /// on, the nearer document is named.
 fn row(neighbor: &Neighbor, title: &str) -> Vec<String> {
     let way = |edge: &Edge| {

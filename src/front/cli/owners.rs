@@ -26,10 +26,10 @@ use crate::write::publish::review::access;
 /// documents each reviewer may approve.
 ///
 /// With --access-review it lists every principal of stewards.yaml and of the change log with their
-/// roles and their last recorded change, and approvals whose reviewers have lost the role. With --at
-/// only changes up to that checkpoint count.
+/// roles and their last recorded change, and approvals whose reviewers have lost the role. With
+/// --at, it includes only changes up to that checkpoint.
 ///
-/// With `reads: stewards` a principal who may not read stewards.yaml is shown the scopes at which they
+/// With `reads: stewards` a principal who may not read stewards.yaml sees the scopes at which they
 /// have a role, and their own changes.
 #[derive(Debug, clap::Args)]
 #[command(
@@ -45,7 +45,7 @@ pub(super) struct Owners {
     limit: Limit,
 }
 
-/// How many documents are listed as text, unless the user says another number.
+/// Default number of listed documents.
 const LISTED: usize = 20;
 
 pub(super) fn run(args: &Owners, session: &mut Session<'_>) -> Result<Answer, Failure> {
@@ -93,7 +93,7 @@ fn access_review(
     (own, until): (Option<&BTreeSet<ScopeKey>>, Option<Timestamp>),
 ) -> Result<Answer, Failure> {
     let all = access::of(vault, stewards, until)?;
-    // What awaits a decision does so now, and not at an earlier checkpoint.
+    // A pending submission is one of now, and not of an earlier checkpoint.
     let lapsed = if until.is_none() { access::lapsed(vault)? } else { Vec::new() };
     let mut report = AccessReport::new(&all, &lapsed);
     let mut hidden = 0;
@@ -128,7 +128,7 @@ fn access_review(
     Ok(Answer::Yes)
 }
 
-/// Says how many scopes the reader may not read, as the list of stewards does.
+/// Notes how many scopes the reader may not read, as the list of stewards does.
 fn note_hidden(session: &mut Session<'_>, hidden: usize) {
     if hidden > 0 {
         let what = count(hidden, "scope");

@@ -6,7 +6,7 @@ use super::session::Session;
 use super::ui::{PATIENCE, PAUSE};
 use crate::files::vault::Vault;
 
-/// Does some work in a thread and shows on a terminal how far it is.
+/// Runs some work in a thread and shows its progress on a terminal.
 pub(super) fn watch<T: Send>(
     session: &mut Session<'_>,
     vault: &Vault,

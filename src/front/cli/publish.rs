@@ -12,29 +12,28 @@ use crate::write::publish::{Author, Mode, PublishError, Request, Which, publish}
 /// Publish documents as new versions under one checkpoint
 ///
 /// Sets status, version, updated_at and checksum in the frontmatter of each document, appends a
-/// version to its history, and seals all of them with one checkpoint. --all, --changed and the first
-/// publication of a vault include changed governance files (CONTEXT.md, stewards.yaml,
+/// version to its history, and seals all of them with one checkpoint. --all, --changed and the
+/// first publication of a vault include changed governance files (CONTEXT.md, stewards.yaml,
 /// .context/config.yaml, packs). Otherwise they are published by name, and until then the published
-/// configuration holds.
-/// --all leaves out drafts (`status: draft`, `draft: true`, `_drafts/`) unless --drafts is given; --all,
-/// --changed and folders leave out what says that it is not for use, as `status: rejected`, `not approved`
-/// and `deprecated: yes` do. --all also leaves out copies that sync programs and editors write beside a
-/// document (`x (conflicted copy).md`, `x.orig.md`), and Logseq's backups. It names each file that it
-/// leaves out. A document that is named is published whatever it says.
-/// A folder stands for its changed documents. Without an id or an option, a terminal shows what
-/// --changed would publish; nothing is written, and the exit code is 2.
-/// One invalid document refuses all of them, unless --skip-invalid is given.
+/// configuration is in force. --all leaves out drafts (`status: draft`, `draft: true`, `_drafts/`)
+/// unless --drafts is given; --all, --changed and folders leave out documents that are marked as
+/// not for use, as `status: rejected`, `not approved` and `deprecated: yes` do. --all also leaves
+/// out copies that sync programs and editors write next to a document (`x (conflicted copy).md`,
+/// `x.orig.md`), and Logseq's backups. It names each file that it leaves out. A document that is
+/// named is published in any case. A folder stands for its changed documents. Without an id or an
+/// option, a terminal shows what --changed would publish; nothing is written, and the exit code is
+/// 2. One invalid document refuses all of them, unless --skip-invalid is given.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  ctx publish nodes/policies/returns -m \"new threshold\"\n  \
 ctx publish --all --dry-run\n  ctx publish --changed\n  ctx publish nodes/policies/")]
 pub(super) struct Publish {
-    /// Ids or files of documents, or folders: the changed documents in them, except drafts
+    /// Ids or files of documents, or folders (changed documents, no drafts)
     #[arg(value_name = "ID|FOLDER", conflicts_with_all = ["all", "changed"])]
     ids: Vec<String>,
     /// Publish new documents, and every change to published ones
     #[arg(long, conflicts_with = "changed")]
     all: bool,
-    /// With --all, publish also documents that say that they are drafts
+    /// With --all, publish also documents that are marked as drafts
     #[arg(long, requires = "all", conflicts_with = "changed")]
     drafts: bool,
     /// Publish changes to published documents, except drafts
@@ -43,13 +42,13 @@ pub(super) struct Publish {
     /// Note to store with each version (covered by no hash)
     #[arg(short = 'm', long = "message", value_name = "NOTE")]
     note: Option<String>,
-    /// Author for documents that have none; the principal if none is configured
+    /// Author for documents without one; the principal if none is configured
     #[arg(long, value_name = "NAME")]
     author: Option<String>,
     /// Show what would be published; write nothing
     #[arg(long)]
     dry_run: bool,
-    /// Do not wait for the disk: for imports that can be repeated after a power cut
+    /// Do not wait for the disk, for imports that can be repeated
     #[arg(long)]
     no_sync: bool,
     /// Publish the valid documents, and exit 1 if any is invalid
@@ -100,7 +99,7 @@ pub(super) fn run(args: &Publish, session: &mut Session<'_>) -> Result<Answer, F
     Ok(answer)
 }
 
-/// Shows a person what could be published, and names the options.
+/// Shows a person the documents that could be published, and the options.
 fn nothing_named(session: &mut Session<'_>, vault: &Vault, author: Author) -> Failure {
     let failure = Failure::new(Code::Usage, "no document to publish is named")
         .hint("`--changed` publishes changes to published documents, `--all` also new documents")

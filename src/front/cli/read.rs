@@ -12,15 +12,15 @@ use crate::values::text_util::count;
 /// Print the published text of a document, verified
 ///
 /// The text is the one that the checkpoint seals, byte for byte, with its frontmatter. The live
-/// file is not read. With the layout of Obsidian, `--json` leaves out `%%comments%%`, as answers for
-/// agents do. `#ANCHOR` names a section: the anchor that GitHub gives its heading, or the
-/// name that the heading gives itself with {#name}.
+/// file is not read. With the layout of Obsidian, `--json` leaves out `%%comments%%`, as answers
+/// for agents do. `#ANCHOR` names a section: the anchor that GitHub gives its heading, or the name
+/// that the heading gives itself with {#name}.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  ctx read nodes/policies/returns\n  \
 ctx read nodes/policies/returns@3\n  ctx read nodes/policies/returns --outline\n  \
 ctx read nodes/policies/returns#exceptions\n  ctx read CONTEXT.md --json")]
 pub(super) struct Read {
-    /// Id, `ID@CHECKPOINT`, URI or file of a document, with `#ANCHOR` for a section
+    /// Id, `ID@N`, URI or file of a document, with `#ANCHOR` for a section
     #[arg(value_name = "ID[@N][#ANCHOR]")]
     id: String,
     /// List the sections with their anchors and sizes instead
@@ -46,7 +46,7 @@ pub(super) fn run(args: &Read, session: &mut Session<'_>) -> Result<Answer, Fail
     Ok(Answer::Yes)
 }
 
-/// A part of the text as it is sealed: with what answers for agents leave out.
+/// Returns a part of the sealed text, including the parts that answers for agents omit.
 fn sealed(session: &mut Session<'_>, Reading { served, section }: &Reading) {
     let text = session.release(served.sealed(section.as_ref()));
     session.ui.harmless(text);
@@ -58,7 +58,7 @@ fn sealed(session: &mut Session<'_>, Reading { served, section }: &Reading) {
     }
 }
 
-/// The sections of a document, or those inside one of them.
+/// Prints the sections of a document, or those inside one of them.
 fn outline(session: &mut Session<'_>, reading: &Reading) {
     let sections = session.outline(reading);
     session.print(&reading.outlined(&sections), |session, _| {

@@ -13,10 +13,10 @@ use crate::values::text_util::count;
 
 /// Derive a missing or damaged log from the histories
 ///
-/// The beginning of the log that agrees with the histories stays. What follows is derived: all
-/// versions that were published or retired at one instant are one checkpoint. Intact histories give
-/// the same log, hash for hash; `--from-scratch --dry-run` shows that. In a governed vault nothing is
-/// published that no approval vouches for. The old log is kept beside the new one.
+/// The beginning of the log that agrees with the histories stays. The rest is derived: all versions
+/// that were published or retired at one instant become one checkpoint. Intact histories produce
+/// the same log, hash for hash; `--from-scratch --dry-run` shows that. In a governed vault nothing
+/// is published without an approval that vouches for it. The old log is kept next to the new one.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  ctx checkpoint rebuild --dry-run")]
 pub(super) struct Rebuild {
@@ -26,12 +26,12 @@ pub(super) struct Rebuild {
     /// Show what would be written; write nothing
     #[arg(long)]
     dry_run: bool,
-    /// Replace the log even if versions are left out, the log is intact and differs, or it does not
-    /// hold the trusted head; the new head is then trusted
+    /// Replace the log even if versions are left out, the log is intact and differs, or it lacks
+    /// the trusted head; the new head is then trusted
     #[arg(long)]
     force: bool,
-    /// With `--force`: allow another first checkpoint; heads stored elsewhere will not match the
-    /// log
+    /// With `--force`: allow another first checkpoint; heads stored elsewhere will not match
+    /// the log
     #[arg(long, requires = "force")]
     new_first_checkpoint: bool,
     #[command(flatten)]

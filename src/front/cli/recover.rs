@@ -16,12 +16,12 @@ use crate::write::commit::{Recovered, UncommittedFile};
 /// Clean up after an interrupted command and report what is lost
 ///
 /// Every writing command does this first if an intent record on this machine names an interrupted
-/// command. What no checkpoint seals is moved to .context/local/recovered/, never deleted. Live
-/// files that a publication did not update are updated, and so are `context.yaml` and INDEX.md. An
-/// event of your own, a step of a review, or an act upon staged entries that the change log lacks is
-/// added to it. A promotion whose document was made is completed. Contents of staged entries that an
-/// interrupted command left, and that no entry claims, are removed. Damage to sealed versions is
-/// reported and not changed: restore those files from git or a backup.
+/// command. Files that no checkpoint seals are moved to .context/local/recovered/, never deleted.
+/// Live files that a publication did not update are updated, and so are `context.yaml` and
+/// INDEX.md. If the change log lacks an event of your own, a step of a review, or an act on staged
+/// entries, the line is added. A promotion whose document was made is completed. Contents of staged
+/// entries that an interrupted command left, and that no entry claims, are removed. Damage to
+/// sealed versions is reported and not changed: restore those files from git or a backup.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  ctx recover --dry-run\n  ctx recover")]
 pub(super) struct Recover {
@@ -76,7 +76,7 @@ pub(super) fn run(args: &Recover, session: &mut Session<'_>) -> Result<Answer, F
             let why = shown(&why);
             session
                 .ui
-                .note(&format!("warning: nothing was moved beside the history of {id}: {why}"));
+                .note(&format!("warning: no file was moved next to the history of {id}: {why}"));
         }
     });
     note_left_alone(session, recovered);
@@ -96,7 +96,7 @@ pub(super) fn run(args: &Recover, session: &mut Session<'_>) -> Result<Answer, F
     })
 }
 
-/// Notes what an event cleaned up before it began.
+/// Notes the cleanup before an event.
 pub(super) fn note(session: &mut Session<'_>, recovered: &Recovered) {
     if let Some(folder) = &recovered.folder {
         let moved = count(recovered.kept.len(), "uncommitted file");

@@ -16,18 +16,19 @@ use crate::service::report::trace::{ReplayOutputReport, ReplayedRow};
 use crate::service::workspace::call::replay::{Made, Replayed, lines};
 use crate::values::text_util::count;
 
-/// Make the texts of an access again, and compare them with the log
+/// Reproduce the texts of an access, and compare them with the log
 ///
-/// Each text that the access handed out is made again from the histories, whose every hash is
-/// recomputed: `same`, `different` with what differs, or `cannot tell` with what is missing. So is
-/// the result of a hydration, from what was staged of it. Lines of
-/// a search and diffs are not made again. What stands around the texts in the output is not compared.
-/// `--session` takes every access of a session. Exit code 1 unless all texts are the same.
+/// Each text that the access returned is reproduced from the histories, whose every hash is
+/// recomputed: `same`, `different` with the difference, or `cannot tell` with what is missing. The
+/// result of a hydration is reproduced from its staged entry. Lines of a search and diffs are not
+/// reproduced. The output around the texts is not compared. `--session` selects every access of a
+/// session. Exit code 1 unless all texts are the same.
 ///
-/// `--output` compares the whole output instead: `read`, `resolve`, `show`, `blame`, `context` and a
-/// `diff` of two versions are run again as of the checkpoint that was the last one then, and so are
-/// calls of the tools of `ctx mcp` that answer the same. The result is `cannot tell` for others, for what went to a terminal, and where other bytes are no
-/// proof of a change: those of another version of ctx, or of a search.
+/// `--output` compares the whole output instead: `read`, `resolve`, `show`, `blame`, `context` and
+/// a `diff` of two versions are run again as of the checkpoint that was the last one then, and so
+/// are calls of the tools of `ctx mcp` with the same answers. The result is `cannot tell` for
+/// others, for output to a terminal, and if other bytes do not prove a change: those of another
+/// version of ctx, or of a search.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  ctx replay 0a1b2c3d-17\n  ctx replay --session s-42 --json\n  \
@@ -57,7 +58,7 @@ pub(super) fn run(args: &Replay, session: &mut Session<'_>) -> Result<Answer, Fa
         }
     };
     let vault = session.workspace.vault()?;
-    // A text of a checkpoint that is gone is not the same.
+    // A text of a lost checkpoint is not the same.
     let logs = args.place.seen(&vault, session)?.with_lost_checkpoints();
     let lost = args.place.lost_accesses(&vault, &logs)?;
     let filter = labelled(session);
@@ -81,7 +82,7 @@ pub(super) fn run(args: &Replay, session: &mut Session<'_>) -> Result<Answer, Fa
         Some(name) => faults.extend(of_writer(&lost, name).cloned()),
         None => faults.extend(lost),
     }
-    // A line of the session that was altered is not made again: then not all of it is the same.
+    // A line of the session that was altered is not reproduced, so not all texts are the same.
     warn_of(session, &faults);
     let is_whole = faults.iter().all(|fault| fault.kind == FaultKind::Torn);
     let whole = if is_whole { Answer::Yes } else { Answer::No };
@@ -105,7 +106,7 @@ pub(super) fn run(args: &Replay, session: &mut Session<'_>) -> Result<Answer, Fa
     Ok(if report.same == report.texts.len() { whole } else { Answer::No })
 }
 
-/// Compares whole outputs. Further lines of one answer have the same.
+/// Compares whole outputs. Further lines of one answer have the same output.
 fn outputs(session: &mut Session<'_>, read: (&Vault, &CheckpointSource), lines: &[Line]) -> Answer {
     let is_first = |line: &&Line| line.cause.is_none() || lines.len() == 1;
     let outputs = lines.iter().filter(is_first).map(|line| output::replay(session, read, line));

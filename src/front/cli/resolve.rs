@@ -25,15 +25,16 @@ use crate::values::text_util::count;
 /// a document, a document#section, a folder/ or a tag/NAME. `a b` and `a + b` select documents in
 /// both, `a - b` those in a and not in b, `a | b` those in either. Parentheses bind first, then
 /// `+`, then ` - `, then `|`. An id with a `/` stands for the document's URI. A `-` inside a word
-/// belongs to the word; quotes hold other characters: server:"a b". Only published versions are
+/// belongs to the word; quotes allow other characters: server:"a b". Only published versions are
 /// selected. Their texts come from the histories, verified, never from live files.
 ///
 /// `contextnest://search/WORDS` selects the sections that a search finds, the best first, at the
-/// last checkpoint only; such an answer is marked as delegated. `--budget` takes whole documents, or
-/// named or found sections, in the order of the answer while they fit, and lists what it left out.
-/// Of what a search finds it takes a repeated passage once, and of a text that does not fit the best
-/// section. Staged results of sources get what documents leave of it. `--format` gives the texts to an agent, each with its source. `--explain` shows how the
-/// selector is understood, and prints no documents.
+/// last checkpoint only; such an answer is marked as delegated. `--budget` includes whole
+/// documents, or named or found sections, in the order of the answer while they fit, and lists the
+/// ones that it left out. It includes a repeated passage of a search once, and the best section of
+/// a text that does not fit. Staged results of sources get the rest of the budget. `--format`
+/// formats the texts for an agent, each with its source. `--explain` shows how the selector is
+/// understood, and prints no documents.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  ctx resolve '#policy + type:document'\n  \
 ctx resolve '#deploy #payments-service - #retired' --ids\n  \
@@ -74,10 +75,10 @@ pub(super) struct Resolve {
     explain: bool,
 }
 
-/// How an agent gets its context.
+/// The format of the context of an agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 enum Format {
-    /// Instructions and texts, each between two lines that name its source and its end
+    /// Instructions and texts, each between lines with its source and end
     Markdown,
     /// As `--json --bodies`, with instructions and tokens
     Json,
@@ -89,7 +90,7 @@ fn tokenizers() -> impl TypedValueParser<Value = Tokenizer> {
 }
 
 impl Resolve {
-    /// Whether the answer is what an agent gets: the instructions count in every form of it.
+    /// Returns true if the answer is for an agent: every form of it includes the instructions.
     fn has_instructions(&self) -> bool {
         let is_context = self.bodies || self.format.is_some() || self.budget.is_some();
         is_context && !self.no_instructions
@@ -152,7 +153,7 @@ fn print(args: &Resolve, session: &mut Session<'_>, context: &Context<'_>) {
     }
 }
 
-/// The URI of a text, or the name that is nearest to one.
+/// Returns the URI of a text, or the nearest name.
 fn name(portion: &Portion<'_>) -> String {
     match (portion.uri(), portion.section) {
         (Some(uri), _) => uri.to_string(),
@@ -161,14 +162,14 @@ fn name(portion: &Portion<'_>) -> String {
     }
 }
 
-/// What did not fit is part of the answer, and no failure.
+/// Omitted texts are part of the answer, and not a failure.
 fn note_left_out(session: &mut Session<'_>, context: &Context<'_>) {
     let (Some(budget), [_, ..]) = (context.budget, context.left_out.as_slice()) else { return };
     let (out, tokens) = (context.left_out.len(), context.tokens());
     let all = count(out + context.portions.len(), "text");
     let taken = match (tokens, context.head_tokens()) {
         (0, head) => {
-            format!("{budget} tokens cannot hold the first line of the block, {head} tokens")
+            format!("{budget} tokens are too few for the first line of the block, {head} tokens")
         }
         _ => format!("{tokens} of {budget} tokens are used"),
     };
@@ -187,7 +188,7 @@ fn note_left_out(session: &mut Session<'_>, context: &Context<'_>) {
     }
 }
 
-/// An empty set is an answer; if drafts would match, that is what the user wants to know.
+/// An empty set is an answer; if drafts would match, the user wants to know.
 fn note_empty(
     session: &mut Session<'_>,
     vault: &Vault,
@@ -206,8 +207,8 @@ fn note_empty(
     if !drafts.is_empty() {
         let what = count(drafts.len(), "unpublished document");
         let verb = if drafts.len() == 1 { "matches" } else { "match" };
-        // An attacker may have put the file there, so its name is no part of a command.
-        session.ui.note(&format!("hint: {what} {verb}; `ctx status` lists what is not published"));
+        // An attacker may have made the file, so its name is not part of a command.
+        session.ui.note(&format!("hint: {what} {verb}; `ctx status` lists unpublished documents"));
     }
     Ok(())
 }

@@ -21,12 +21,13 @@ use crate::write::publish::{self, RestoreError, RestoreRequest, RestoredFile};
 
 /// Write the text of a version into the live file; publish nothing
 ///
-/// Without --version: the published text, or the last one of a retired document, which is a draft
-/// then. The text of an earlier version is written as an edit of the published one, so that
-/// `ctx publish` makes a new version of it. A file whose fields do not say what it was edited from,
-/// as under `frontmatter: untouched`, is published with `ctx publish ID --expect-version N`, where N
-/// is the published version. Every hash of the text is recomputed first.
-/// A live file with changes that no version holds is not overwritten, unless --force is given.
+/// Without --version, it writes the published text, or the last one of a retired document, which
+/// is a draft then. The text of an earlier version is written as an edit of the published one,
+/// so that `ctx publish` makes a new version of it. If the fields of a file do not name the
+/// version that it was edited from, as under `frontmatter: untouched`, publish it with `ctx
+/// publish ID --expect-version N`, where N is the published version. Every hash of the text is
+/// recomputed first. A live file with changes that no version contains is not overwritten,
+/// unless --force is given.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  ctx restore nodes/policies/returns\n  \
 ctx restore nodes/policies/returns --version 1 --dry-run")]
@@ -37,7 +38,7 @@ pub(super) struct Restore {
     /// Restore this version of one document
     #[arg(long, value_name = "N")]
     version: Option<String>,
-    /// Overwrite changes that no version holds
+    /// Overwrite changes that no version contains
     #[arg(long)]
     force: bool,
     /// Show what would be written; write nothing
@@ -111,7 +112,7 @@ pub(super) fn run(args: &Restore, session: &mut Session<'_>) -> Result<Answer, F
     Ok(Answer::Yes)
 }
 
-/// Shows what a dry run would write into a live file; gives what was printed of its text.
+/// Shows the change that a dry run would make to a live file; returns the printed text.
 fn live_change(
     session: &mut Session<'_>,
     vault: &Vault,
@@ -132,7 +133,7 @@ fn live_change(
     }
 }
 
-/// Says what becomes of a file; gives what was printed of its text.
+/// Prints the result for a file; returns the printed text.
 fn text(
     session: &mut Session<'_>,
     vault: &Vault,

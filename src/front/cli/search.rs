@@ -13,12 +13,11 @@ use crate::values::text_util::count;
 ///
 /// Titles, tags, descriptions, headings and texts are searched, in any case and without accents
 /// (`cafe` finds `café`). For a word that no document has, words that differ by one letter are
-/// found. A section ranks higher
-/// if it contains more of the words, and rarer ones. "Words in quotes" must be adjacent (quote
-/// them for the shell too). Only current, published versions are found, and every text shown is
-/// verified; a search answers for the last checkpoint only. It is delegated to a back-end: the
-/// built-in index, or a program named in CTX_SEARCH_COMMAND or ~/.config/contextnest/config.yaml. A
-/// vault cannot name one.
+/// found. A section ranks higher if it contains more of the words, and rarer ones. "Words in
+/// quotes" must be adjacent (quote them for the shell too). Only current, published versions are
+/// found, and every text shown is verified; a search answers for the last checkpoint only. It is
+/// delegated to a back-end: the built-in index, or a program named in CTX_SEARCH_COMMAND or
+/// ~/.config/contextnest/config.yaml. A vault cannot name one.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  ctx search late payment fee\n  \
 ctx search '\"late payment\" fee' --limit 3\n  ctx search refunds --explain --json\n  ctx search pay --prefix")]
@@ -55,7 +54,7 @@ pub(super) fn run(args: &Search, session: &mut Session<'_>) -> Result<Answer, Fa
         (_, 0) => format!("note: no section matches at checkpoint {at}, {CLASS} to {backend}"),
         (_, hits) => format!("{} at checkpoint {at}, {CLASS} to {backend}", count(hits, "hit")),
     };
-    // The report says so itself.
+    // The report contains it already.
     if !session.ui.json || answer.hits.is_empty() {
         session.ui.note(&note);
     }

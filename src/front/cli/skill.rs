@@ -24,20 +24,20 @@ enum Action {
 
 /// Write a SKILL.md and a section of AGENTS.md for agents
 ///
-/// They tell an agent to select and read published versions, to cite them by their pinned URIs, and
-/// to submit changes instead of publishing them. They name the packs of the last checkpoint and
-/// repeat its CONTEXT.md; where stewards decide who may read, they do neither, because a project has
-/// other readers. Both go to the folder of the git repository that holds the vault.
+/// The files tell an agent to select and read published versions, to cite them by their pinned
+/// URIs, and to submit changes instead of publishing them. They name the packs of the last
+/// checkpoint and repeat its CONTEXT.md, unless stewards decide who may read, because a project has
+/// other readers. Both go to the folder of the git repository that contains the vault.
 ///
 /// A file, or a section, that was edited by hand is never overwritten: then nothing is written. To
-/// have it written, remove it. Other text of AGENTS.md stays. Run it again after CONTEXT.md or a pack
-/// was published.
+/// have it written again, remove it. Other text of AGENTS.md stays. Run the command again after
+/// CONTEXT.md or a pack was published.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  ctx skill install --dry-run\n  ctx skill install\n  \
 ctx skill install --skills .agents/skills\n  ctx skill install --check")]
 struct Install {
-    /// Folder of the project, which holds the vault; default: that of the git repository, else the
-    /// vault's
+    /// Folder of the project, which contains the vault; default: that of the git repository, else
+    /// the vault's
     #[arg(long, value_name = "DIR")]
     project: Option<String>,
     /// Folder of skills in the project, as the agent looks for them

@@ -13,13 +13,13 @@ use crate::write::publish::review::{Submission, submit};
 ///
 /// In a governed vault a text is published only after a reviewer approved exactly these bytes. Each
 /// live file is recorded as an unpublished version, and stays as it is. Without a name, --changed
-/// submits every changed document and governance file that is published and no draft. --from takes
-/// the text of one document from a file, and the live file is not read; a text without frontmatter is
-/// the new body, and the published title, tags and other fields stay.
-/// Documents that are submitted under one --change are published together or not at all.
-/// Submitting again replaces your own submission; a part of a change stays one.
-/// --renew is for an approval that is older than `review.max_age` of `stewards.yaml`: it submits the
-/// published text, and another principal than the submitter approves it. Needs the role editor.
+/// submits every changed document and governance file that is published and not a draft. --from
+/// reads the text of one document from a file, and the live file is not read; a text without
+/// frontmatter is the new body, and the published title, tags and other fields stay. Documents that
+/// are submitted under one --change are published together or not at all. Submitting again replaces
+/// your own submission; a part of a change stays one. --renew is for an approval that is older than
+/// `review.max_age` of `stewards.yaml`: it submits the published text, and another principal than
+/// the submitter approves it. Needs the role editor.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  ctx submit nodes/policies/returns -m \"new threshold\"\n  \
 ctx submit --changed --change autumn-prices\n  ctx submit nodes/policies/returns --from draft.md\n  \
@@ -28,19 +28,19 @@ pub(super) struct Submit {
     /// Ids or files of documents and governance files, or folders: the changed documents in them
     #[arg(value_name = "ID|FOLDER", conflicts_with = "changed")]
     ids: Vec<String>,
-    /// Submit every change to what is published, except drafts
+    /// Submit every change to published texts, except drafts
     #[arg(long)]
     changed: bool,
-    /// File with the text to submit for the one document, or `-` for standard input
+    /// File with the text for the one document, or `-` for standard input
     #[arg(long, value_name = "FILE|-", conflicts_with = "changed")]
     from: Option<String>,
     /// Publish these documents only together with the others of this change
     #[arg(long, value_name = "NAME")]
     change: Option<String>,
-    /// Withdraw another principal's submission of the documents, with its change
+    /// Withdraw another principal's submission of them, with its change
     #[arg(long)]
     supersede: bool,
-    /// Submit the published texts as they are, so that their approval is dated today
+    /// Submit the published texts as they are, to renew their approval
     #[arg(long, conflicts_with_all = ["changed", "from"])]
     renew: bool,
     /// Note to store with each version (covered by no hash)
@@ -69,7 +69,7 @@ pub(super) fn run(args: &Submit, session: &mut Session<'_>) -> Result<Answer, Fa
     let (which, from) = workspace.to_submit(&vault, (which, &args.ids), from)?;
     if args.ids.is_empty() && !args.changed {
         return Err(Failure::new(Code::Usage, "no document to submit is named")
-            .hint("`--changed` submits every change to what is published")
+            .hint("`--changed` submits every change to published texts")
             .hint("or name documents; `ctx status` lists all that differ"));
     }
     let mode = args.expect.mode(args.dry_run)?;

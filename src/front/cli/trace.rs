@@ -40,13 +40,14 @@ use place::Asked;
 pub(in crate::front::cli) use place::LogPlace;
 use prune::Prune;
 
-/// Show which texts were handed out, to whom, at which checkpoint
+/// Show which texts were returned, to whom, at which checkpoint
 ///
-/// Every command that prints texts or names of published documents leaves a line in the access log,
-/// before anything is printed: which version, with its chain hash, author and editor, and the hash of
-/// the text itself. The log is a hash chain in the user's state directory, or below CTX_AUDIT_DIR; with
-/// `accesses: vault` under `audit:` in the configuration it is in the vault. Both places are read. The
-/// options --agent, --session, --thread, --task and --node, or CTX_AGENT and so on, say who asks.
+/// Every command that prints texts or names of published documents appends a line to the access
+/// log, before anything is printed: which version, with its chain hash, author and editor, and the
+/// hash of the text itself. The log is a hash chain in the user's state directory, or below
+/// CTX_AUDIT_DIR; with `accesses: vault` under `audit:` in the configuration it is in the vault.
+/// Both places are read. The options --agent, --session, --thread, --task and --node, or CTX_AGENT
+/// and so on, name the caller.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  ctx trace list --session 7f3a\n  \
 ctx trace list --document nodes/policies/returns --version 2 --from 2026-11-01T00:00:00Z\n  \
@@ -62,8 +63,8 @@ pub(super) struct Trace {
 enum Action {
     /// List accesses and changes, the newest last
     ///
-    /// Reads only the lines that it needs: a line that was overwritten may be missing without a word.
-    /// `ctx trace verify` checks the log.
+    /// Reads only the lines that it needs: a line that was overwritten may be missing without a
+    /// message. `ctx trace verify` checks the log.
     List(Box<List>),
     Grep(Box<Grep>),
     Follow(Box<Follow>),
@@ -81,27 +82,27 @@ enum Action {
     },
     /// Recompute every hash of the access log and the change log
     ///
-    /// Compares the logs in the vault with what this machine wrote, and with the lines that
-    /// checkpoints bind. `ctx verify` also compares what the change log says with the checkpoints and
-    /// the histories. With `--logs` only the logs in that folder are verified.
+    /// Compares the logs in the vault with those that this machine wrote, and with the lines that
+    /// checkpoints bind. `ctx verify` also compares the change log with the checkpoints and the
+    /// histories. With `--logs` only the logs in that folder are verified.
     Verify {
         #[command(flatten)]
         place: LogPlace,
     },
-    /// Record the hash of what an agent produced in a session
+    /// Record the hash of the output of an agent in a session
     ///
     /// Reads a file or standard input to its end, and appends its length and SHA-256 to the access
-    /// log. The text itself is not kept. The chain of the log binds it to what was handed out
-    /// before it: `ctx trace show` lists the accesses of the same session before it. The session
-    /// must be named, by --session or CTX_SESSION. Prints the name of the new line. Exit code 5 if
-    /// it cannot be recorded.
+    /// log. The text itself is not kept. The chain of the log binds it to the texts that were
+    /// returned before it: `ctx trace show` lists the accesses of the same session before it. The
+    /// session must be named, by --session or CTX_SESSION. Prints the name of the new line. Exit
+    /// code 5 if it cannot be recorded.
     Output(output::OutputArgs),
     Collect(Collect),
     Hold(HoldArgs),
     Prune(Prune),
 }
 
-/// Which lines of which logs.
+/// A choice of lines and logs.
 #[derive(Debug, clap::Args)]
 struct Which {
     /// Only accesses of this document, by id or file
@@ -126,7 +127,7 @@ struct Which {
 }
 
 impl Which {
-    /// The logs, and a filter of their lines.
+    /// Returns the logs, and a filter of their lines.
     fn open(&self, session: &mut Session<'_>) -> Result<(Filter, Asked), Failure> {
         let vault = session.workspace.vault()?;
         let sight = sight(session, &vault)?;
@@ -134,8 +135,8 @@ impl Which {
         Ok((self.filter(&vault, session)?, logs))
     }
 
-    /// What follows the logs that can be read, and a filter of their lines; and whether a log cannot be
-    /// read, which is warned of.
+    /// Returns a follower of the logs that can be read, a filter of their lines, and true if a log
+    /// cannot be read, after a warning.
     fn follow(&self, session: &mut Session<'_>) -> Result<Followed, Failure> {
         let vault = session.workspace.vault()?;
         let sight = sight(session, &vault)?;
@@ -165,7 +166,7 @@ impl Which {
 
     fn filter(&self, vault: &Vault, session: &Session<'_>) -> Result<Filter, Failure> {
         let document = self.document.as_ref();
-        // Logs of other machines may be of other versions of the program.
+        // Logs of other machines may be from other versions of the program.
         let verb = self.verb.as_deref().filter(|_| self.place.logs.is_none());
         verb.map_or(Ok(()), check_verb)?;
         Ok(Filter {
@@ -183,7 +184,7 @@ impl Which {
 struct Followed {
     filter: Filter,
     followers: Vec<Follower>,
-    /// Whether one of the logs cannot be read.
+    /// True if one of the logs cannot be read.
     is_partial: bool,
 }
 
@@ -201,11 +202,11 @@ pub(super) fn run(args: &Trace, session: &mut Session<'_>) -> Result<Answer, Fai
     }
 }
 
-/// Which accesses or publications, by their time.
+/// A period of accesses or publications.
 #[derive(Debug, clap::Args)]
 pub(super) struct Period {
     /// Only from this time on; a date is its first instant in UTC
-    // A span such as `-7d` gets the answer that names the date.
+    // A span such as `-7d` is answered with the date to pass.
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     from: Option<String>,
     /// Only before this time
@@ -214,7 +215,7 @@ pub(super) struct Period {
 }
 
 impl Period {
-    /// A filter for accesses of this time.
+    /// Returns a filter for accesses of this period.
     pub(super) fn filter(&self, session: &Session<'_>) -> Result<Filter, Failure> {
         let now = session.workspace.now()?;
         let read = |text: &Option<String>| text.as_deref().map(|text| time(text, now)).transpose();
@@ -228,30 +229,30 @@ impl Period {
         Ok(Filter { from, to, ..Filter::default() })
     }
 
-    /// The same with the labels that the user gave.
+    /// Returns a filter for accesses of this period with the labels that the user gave.
     pub(super) fn with_labels(&self, session: &Session<'_>) -> Result<Filter, Failure> {
         let Filter { from, to, .. } = self.filter(session)?;
         Ok(Filter { from, to, ..labelled(session) })
     }
 }
 
-/// A filter for accesses with the labels that the user gave.
+/// Returns a filter for accesses with the labels that the user gave.
 pub(super) fn labelled(session: &Session<'_>) -> Filter {
     let GivenLabels { agent, session, thread, task, node } =
         session.workspace.options.labels.clone();
     Filter { agent, session, thread, task, node, ..Filter::default() }
 }
 
-/// Refuses what is the name of no command: no line would have it.
+/// Refuses the name of a command that does not exist, because no line would match.
 fn check_verb(verb: &str) -> Result<(), Failure> {
     if help_groups::is_recorded(verb) {
         return Ok(());
     }
-    Err(Failure::new(Code::Usage, format!("`{}` is no command of ctx", shown(verb)))
+    Err(Failure::new(Code::Usage, format!("unknown command `{}`", shown(verb)))
         .hint("`ctx --help` lists the commands"))
 }
 
-/// The date that a span before now, such as `7d`, `2w` or `yesterday`, names.
+/// Returns the date of a span before now, such as `7d`, `2w` or `yesterday`.
 fn days_before(text: &str, now: Timestamp) -> Option<String> {
     const DAY: i64 = 24 * 3_600_000;
     let text = text.to_ascii_lowercase();
@@ -275,7 +276,7 @@ fn days_before(text: &str, now: Timestamp) -> Option<String> {
     Some(day.to_string().split('T').next()?.to_owned())
 }
 
-/// A time or a date on the command line.
+/// Parses a time or a date on the command line.
 fn time(text: &str, now: Timestamp) -> Result<Timestamp, Failure> {
     Timestamp::of_rfc3339(text).ok_or_else(|| {
         let failure = Failure::new(Code::Usage, format!("`{text}` is not a time or a date"));
@@ -293,7 +294,7 @@ fn time(text: &str, now: Timestamp) -> Result<Timestamp, Failure> {
     })
 }
 
-/// Returns what the reader may see of the logs, and notes if that is not everything.
+/// Returns the part of the logs that the reader may see, and notes if that is not everything.
 fn sight(session: &mut Session<'_>, vault: &Vault) -> Result<Sight, Failure> {
     let sight = session.workspace.sight(vault)?;
     if sight.is_limited() {
@@ -303,14 +304,14 @@ fn sight(session: &mut Session<'_>, vault: &Vault) -> Result<Sight, Failure> {
     Ok(sight)
 }
 
-/// Names the file of the rules whose damage hides what the answer lacks.
+/// Names the damaged file of the rules, because of which the answer is incomplete.
 fn name_lost_rules(session: &mut Session<'_>, vault: &Vault) {
     if let Err(why) = session.workspace.check_rules(vault) {
         session.ui.withhold(&why);
     }
 }
 
-/// Warns of what is wrong with the logs that an answer is from, and gives how the verb ends.
+/// Warns of the faults of the logs that an answer is from; returns the answer of the verb.
 pub(super) fn warn_of(session: &mut Session<'_>, faults: &[Fault]) -> Answer {
     if faults.is_empty() {
         return Answer::Yes;
@@ -323,13 +324,13 @@ pub(super) fn warn_of(session: &mut Session<'_>, faults: &[Fault]) -> Answer {
     }
 }
 
-/// A session in a table: one that was not named joins nothing.
+/// Formats a session for a table: one that was not named is omitted.
 pub(super) fn session_of(session: Option<&str>, is_implicit: bool) -> String {
     named(session.filter(|_| !is_implicit))
 }
 
-/// A label or a principal in a table, `-` for none. With a blank it could look like several columns,
-/// so that it is quoted.
+/// Formats a label or a principal for a table, `-` for none. With a blank it could look like
+/// several columns, so it is quoted.
 pub(super) fn named(name: Option<&str>) -> String {
     let Some(name) = name else { return "-".to_owned() };
     let is_word = |c: char| !c.is_whitespace() && !c.is_control() && c != '"';
@@ -339,7 +340,7 @@ pub(super) fn named(name: Option<&str>) -> String {
     }
 }
 
-/// The end of a row whose line is in the access log of another folder.
+/// Returns the end of a row whose line is in the access log of another folder.
 pub(super) fn in_log_of(folder: Option<&str>) -> String {
     folder.map_or(String::new(), |folder| format!("log of {}", shown(folder)))
 }
@@ -369,7 +370,7 @@ fn row(trace: &TraceRow) -> Vec<String> {
     ]
 }
 
-/// A change in a table.
+/// Formats a change for a table.
 fn changed(trace: &TraceRow) -> String {
     let what = trace.action.unwrap_or_default();
     match trace.sealed {
@@ -384,7 +385,7 @@ fn changed(trace: &TraceRow) -> String {
     }
 }
 
-/// Says that accesses before a time were pruned, where a question may be about them.
+/// Notes that accesses before a time were pruned, if a question may be about them.
 pub(super) fn note_pruned(session: &mut Session<'_>, logs: &Logs, from: Option<Timestamp>) {
     let Some(last) = logs.last_pruning() else { return };
     if from.is_none_or(|from| last.before.parse().is_ok_and(|before: Timestamp| from < before)) {

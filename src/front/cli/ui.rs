@@ -1,8 +1,8 @@
 //! The streams: the report on stdout, then hints and errors on stderr.
 //!
 //! Text from a vault is hostile. In lines and tables, control and invisible characters are always
-//! escaped. A document's own text goes to a pipe unchanged; on a terminal everything is escaped
-//! that could steer it.
+//! escaped. A document's own text goes to a pipe unchanged; on a terminal, everything that could
+//! control it is escaped.
 
 use std::borrow::Cow;
 use std::cell::OnceCell;
@@ -19,14 +19,14 @@ use crate::service::workspace::governance_mode::asks_for_reviews;
 pub(super) use crate::values::model::visible::shown;
 use crate::values::model::visible::{escaped, is_plain, steers, steers_text};
 
-/// What the two output streams are connected to.
+/// The streams that are terminals.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Terminal {
-    /// Whether stdin is a terminal.
+    /// True if stdin is a terminal.
     input: bool,
-    /// Whether stdout is a terminal.
+    /// True if stdout is a terminal.
     out: bool,
-    /// Whether stderr is a terminal.
+    /// True if stderr is a terminal.
     err: bool,
     color: bool,
     error_color: bool,
@@ -47,22 +47,22 @@ impl Terminal {
 /// The two output streams of one command.
 pub(super) struct Ui<'w> {
     out: io::BufWriter<&'w mut dyn Write>,
-    /// The report so far, where it must not leave before it is recorded.
+    /// The report so far, if it must not leave before it is recorded.
     held: Option<Vec<u8>>,
     err: &'w mut dyn Write,
     terminal: Terminal,
-    /// Whether the report is JSON.
+    /// True if the report is JSON.
     pub(super) json: bool,
     /// The vault, whose mode decides whether advice names `submit` for `publish`.
     vault: Option<Vault>,
-    /// Whether it is governed, once that was asked for: most commands never do.
+    /// True if it is governed; determined on first use, because most commands never need it.
     governed: OnceCell<bool>,
-    /// How many documents the reader may not read; none where reading is not limited.
+    /// Number of documents that the reader may not read; `None` if reading is not limited.
     pub(super) may_not_read: Option<usize>,
-    /// True if the answer lacks what cannot be known while a file of the rules cannot be read: then
-    /// the exit code is not 0.
+    /// True if the answer is incomplete because a file of the rules cannot be read: then the exit
+    /// code is not 0.
     pub(super) withholds: bool,
-    /// What stderr gets once the report is written.
+    /// Lines for stderr, written after the report.
     notes: Vec<String>,
     /// Warnings about the vault itself, which a JSON report repeats under `notes`.
     warnings: Vec<String>,
@@ -92,7 +92,7 @@ impl<'w> Ui<'w> {
         self.held.get_or_insert_default();
     }
 
-    /// Drops the report that is kept, with its notes: it must not leave. Warnings about the vault
+    /// Drops the kept report and its notes, because they must not leave. Warnings about the vault
     /// itself stay.
     pub(super) fn discard(&mut self) {
         self.held = Some(Vec::new());
@@ -101,23 +101,23 @@ impl<'w> Ui<'w> {
         warnings.iter().for_each(|warning| self.warn(warning));
     }
 
-    /// The report, if it is kept.
+    /// Returns the report, if it is kept.
     pub(super) fn held(&self) -> &[u8] {
         self.held.as_deref().unwrap_or_default()
     }
 
-    /// Whether a person is at both ends, who can be asked for a text.
+    /// Returns true if a person is at both ends, who can be asked for a text.
     pub(super) fn is_interactive(&self) -> bool {
         self.terminal.input && self.terminal.out && !self.json
     }
 
-    /// Whether progress can be shown.
+    /// Returns true if progress can be shown.
     pub(super) fn shows_progress(&self) -> bool {
         self.terminal.err && !self.json
     }
 
-    /// Writes one line of a report; the caller has made vault text visible with [`shown`], so that
-    /// it has no line ends. What a caller missed is escaped here.
+    /// Writes one line of a report. The caller has made vault text visible with [`shown`], so that
+    /// it is without line ends; anything that a caller missed is escaped here.
     pub(super) fn line(&mut self, text: &str) {
         self.painted(Paint::Plain, text);
     }
@@ -132,44 +132,45 @@ impl<'w> Ui<'w> {
         self.write(b"\n");
     }
 
-    /// Takes the vault that advice is about.
+    /// Sets the vault that advice is about.
     pub(super) fn is_about(&mut self, vault: &Vault) {
         (self.vault, self.governed) = (Some(vault.clone()), OnceCell::new());
     }
 
-    /// The vault that advice is about.
+    /// Returns the vault that advice is about.
     pub(super) fn vault(&self) -> Option<&Vault> {
         self.vault.as_ref()
     }
 
-    /// Whether the vault is governed: by the configuration in force (REV-1), or as the live one asks.
+    /// Returns true if the vault is governed, by the configuration in force (REV-1) or by the
+    /// live one.
     pub(super) fn is_governed(&self) -> bool {
         let asked = || self.vault.as_ref().is_some_and(asks_for_reviews);
         *self.governed.get_or_init(asked)
     }
 
-    /// How a call of a hint is spelled.
+    /// Returns the spelling of calls in hints.
     pub(super) fn spell(&self) -> Spell {
         if self.is_governed() { failure::governed_command } else { failure::command }
     }
 
-    /// The verb that brings a text towards publication.
+    /// Returns the verb that brings a text towards publication.
     pub(super) fn publish(&self) -> &'static str {
         if self.is_governed() { "ctx submit" } else { "ctx publish" }
     }
 
-    /// Whether the report goes to a terminal.
+    /// Returns true if the report goes to a terminal.
     pub(super) fn is_terminal(&self) -> bool {
         self.terminal.out
     }
 
-    /// Whether the report has colours.
+    /// Returns true if the report has colours.
     pub(super) fn is_colored(&self) -> bool {
         self.terminal.color
     }
 
-    /// Writes a line of parts, each in a colour. Every character of it that is not seen is escaped,
-    /// for a pipe too: a reviewer has to see all of a text.
+    /// Writes a line of parts, each in a colour. Every invisible character is escaped, for a pipe
+    /// too, because a reviewer has to see the whole text.
     pub(super) fn pieces(&mut self, pieces: &[(Paint, String)]) {
         for (paint, text) in pieces {
             let text = escaped(text, |c| c != '\t' && steers(c));
@@ -186,8 +187,8 @@ impl<'w> Ui<'w> {
         table(rows).iter().for_each(|row| self.line(row));
     }
 
-    /// Writes text that is not of this program: unchanged to a pipe, harmless to a terminal. A text of
-    /// a document comes from [`Session::release`](super::session::Session::release).
+    /// Writes text from outside of this program: unchanged to a pipe, escaped to a terminal. A text
+    /// of a document comes from [`Session::release`](super::session::Session::release).
     pub(super) fn harmless(&mut self, text: &str) {
         if self.terminal.out {
             let harmless = escaped(text, steers_text);
@@ -197,12 +198,12 @@ impl<'w> Ui<'w> {
         }
     }
 
-    /// Writes bytes that are no text, to a pipe or a file.
+    /// Writes bytes that are not text, to a pipe or a file.
     pub(super) fn bytes(&mut self, bytes: &[u8]) {
         self.write(bytes);
     }
 
-    /// Writes a unified diff: unchanged to a pipe, harmless and in colours to a terminal.
+    /// Writes a unified diff: unchanged to a pipe, escaped and in colours to a terminal.
     pub(super) fn diff(&mut self, diff: &str) {
         if !self.terminal.color {
             return self.harmless(diff);
@@ -219,7 +220,7 @@ impl<'w> Ui<'w> {
     pub(super) fn report<R: Report>(&mut self, report: &R) {
         let mut json = report::to_json(report, &self.warnings, self.may_not_read);
         match &mut self.held {
-            // A report of a large vault is not copied.
+            // The report of a large vault must not be copied.
             Some(held) if held.is_empty() => {
                 json.push('\n');
                 *held = json.into_bytes();
@@ -234,7 +235,7 @@ impl<'w> Ui<'w> {
         self.json(&json);
     }
 
-    /// Writes a report in a JSON format of others.
+    /// Writes a report in a JSON format of another program.
     pub(super) fn json(&mut self, json: &str) {
         self.line(json);
     }
@@ -245,7 +246,7 @@ impl<'w> Ui<'w> {
         self.warnings.push(text.to_owned());
     }
 
-    /// Keeps a line for stderr, which gets it after the report.
+    /// Keeps a line for stderr, written after the report.
     pub(super) fn note(&mut self, text: &str) {
         self.notes.push(harmless_lines(text).into_owned());
     }
@@ -268,13 +269,13 @@ impl<'w> Ui<'w> {
         self.note(&self.failure_text(why));
     }
 
-    /// Names the file without which a part of the answer is not known; the rest is printed.
+    /// Names the file without which a part of the answer is unknown; the rest is printed.
     pub(super) fn withhold(&mut self, why: &Failure) {
         self.failure(why);
         self.withholds = true;
     }
 
-    /// A failure as text or JSON.
+    /// Returns a failure as text or JSON.
     pub(super) fn failure_text(&self, why: &Failure) -> String {
         let report = why.report(self.spell());
         match self.json {
@@ -283,21 +284,21 @@ impl<'w> Ui<'w> {
         }
     }
 
-    /// A line on the terminal that tells how far a command is.
+    /// Returns a line on the terminal that shows the progress of a command.
     pub(super) fn progress(&mut self) -> Progress<'_, 'w> {
         let shown = self.shows_progress();
         let err = shown.then_some(&mut *self.err);
         Progress { err, next: Instant::now() + PATIENCE, is_shown: false }
     }
 
-    /// The stream of stdout, for a command that speaks a protocol over it.
+    /// Returns the stream of stdout, for a command that speaks a protocol over it.
     #[cfg(feature = "mcp")]
     pub(super) fn stream(&mut self) -> &mut dyn Write {
         &mut self.out
     }
 
-    /// Hands what there is so far to stdout and stderr, in a command that goes on. Gives whether
-    /// stdout takes more: a reader may have closed it.
+    /// Writes everything so far to stdout and stderr, in a command that continues. Returns true if
+    /// stdout is still open.
     pub(super) fn flush(&mut self) -> bool {
         if self.failed.is_none() {
             self.failed = self.out.flush().err();
@@ -306,7 +307,7 @@ impl<'w> Ui<'w> {
         self.failed.is_none()
     }
 
-    /// Hands the report to stdout, then the notes to stderr; gives the first failure of stdout.
+    /// Writes the report to stdout, then the notes to stderr; returns the first failure of stdout.
     pub(super) fn finish(&mut self) -> io::Result<()> {
         if let Some(held) = self.held.take() {
             self.write(&held);
@@ -319,7 +320,7 @@ impl<'w> Ui<'w> {
         }
     }
 
-    /// Hands the notes to stderr.
+    /// Writes the notes to stderr.
     pub(super) fn write_notes(&mut self) {
         for note in std::mem::take(&mut self.notes) {
             for line in note.lines() {
@@ -328,7 +329,7 @@ impl<'w> Ui<'w> {
                     true => Cow::Owned(paint.apply(&line[..end]) + &line[end..]),
                     false => Cow::Borrowed(line),
                 };
-                // If stderr is closed, there is no place to report that.
+                // If stderr is closed, the failure cannot be reported.
                 let _ = writeln!(self.err, "{line}");
             }
         }
@@ -347,12 +348,12 @@ impl<'w> Ui<'w> {
 /// Maximum number of bytes of an answer.
 const ANSWER: usize = 64;
 
-/// Work that takes less is not reported.
+/// Progress of shorter work is not reported.
 pub(super) const PATIENCE: Duration = Duration::from_millis(500);
 /// The time between two lines of progress.
 pub(super) const PAUSE: Duration = Duration::from_millis(200);
 
-/// One line on a terminal, written again and again, and removed at the end.
+/// One line on a terminal, rewritten repeatedly, and removed at the end.
 pub(super) struct Progress<'p, 'w> {
     err: Option<&'p mut (dyn Write + 'w)>,
     next: Instant,
@@ -360,7 +361,7 @@ pub(super) struct Progress<'p, 'w> {
 }
 
 impl Progress<'_, '_> {
-    /// Shows how far the work is, if it has taken long enough.
+    /// Shows the progress of the work, if it has taken long enough.
     pub(super) fn tell(&mut self, line: impl FnOnce() -> String) {
         let now = Instant::now();
         if let Some(err) = self.err.as_mut().filter(|_| now >= self.next) {
@@ -380,7 +381,7 @@ impl Drop for Progress<'_, '_> {
     }
 }
 
-/// Lines of ours, with every other control and invisible character escaped.
+/// Returns lines of ctx, with every other control and invisible character escaped.
 pub(super) fn harmless_lines(text: &str) -> Cow<'_, str> {
     if is_plain(text) {
         return Cow::Borrowed(text);
@@ -388,10 +389,10 @@ pub(super) fn harmless_lines(text: &str) -> Cow<'_, str> {
     escaped(text, |c| c != '\n' && steers(c))
 }
 
-/// How many lines of a list people are shown; JSON has all of them.
+/// Number of lines of a list that people see; JSON has all of them.
 pub(super) const SHOWN: usize = 20;
 
-/// The first lines of a list, and how many more it has.
+/// Returns the first lines of a list, and the number of the others.
 pub(super) fn first<T>(
     items: impl ExactSizeIterator<Item = T>,
     line: impl FnMut(T) -> String,
@@ -404,11 +405,11 @@ pub(super) fn first<T>(
     lines
 }
 
-/// The widest column of a table. A wider cell stands out of it: else one cell of a hostile vault
-/// would make every row as long as it is.
+/// Maximum width of a column of a table. A wider cell exceeds it: otherwise one cell of a hostile
+/// vault would make every row as long.
 const MAX_COLUMN: usize = 512;
 
-/// Rows as aligned columns, two blanks between them, none at the end of a line.
+/// Returns rows as aligned columns, separated by two blanks, without blanks at line ends.
 pub(super) fn table(rows: &[Vec<String>]) -> Vec<String> {
     let width = |text: &str| text.chars().count();
     let columns = rows.iter().map(Vec::len).max().unwrap_or(0);

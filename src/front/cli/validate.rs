@@ -14,14 +14,14 @@ use crate::service::workspace::validate::{LISTED, validate};
 use crate::text::document::validate::Severity;
 use crate::values::text_util::count;
 
-/// Report what keeps live files from being published
+/// Report problems that prevent live files from being published
 ///
-/// Errors keep a document from being published: a frontmatter that breaks a rule, or a file that was
-/// edited from another version than the published one. Warnings do not: unusual values, hidden text,
-/// placeholders that are not filled. Links in HTML are not looked at.
+/// Errors prevent the publication of a document: a frontmatter that breaks a rule, or a file that
+/// was edited from another version than the published one. Warnings do not: unusual values, hidden
+/// text, placeholders that are not filled. Links in HTML are not checked.
 ///
-/// What many places have in common is one line, with a count and the first places. Of one code,
-/// 10,000 problems are listed with --json and --sarif, and the rest counted. --all lists each.
+/// A problem that many places share is one line, with a count and the first places. --json and
+/// --sarif list 10,000 problems of one code, and count the rest. --all lists each.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  ctx validate\n  ctx validate nodes/policies/returns\n  ctx validate --staged\n  \
@@ -31,7 +31,7 @@ pub(super) struct Validate {
     /// Ids or files of documents; default: all
     #[arg(value_name = "ID")]
     ids: Vec<String>,
-    /// Check what is staged in git instead of the files in the folder
+    /// Check the files that are staged in git instead of those in the folder
     #[arg(long)]
     staged: bool,
     /// List every problem
@@ -72,7 +72,7 @@ pub(super) fn run(args: &Validate, session: &mut Session<'_>) -> Result<Answer, 
     Ok(answer)
 }
 
-/// Of one code so many problems are printed one by one, unless all are asked for.
+/// Default number of printed problems of one code.
 const PRINTED: usize = 1_000;
 
 fn text(session: &mut Session<'_>, report: &ValidateReport, all: bool) {

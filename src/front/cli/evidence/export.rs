@@ -24,17 +24,17 @@ use crate::values::model::id::DocumentId;
 use crate::values::model::layout::AUDIT_DIR;
 use crate::values::text_util::{argument, count};
 
-/// Write accesses and what proves their texts into one file
+/// Write accesses and the proofs of their texts into one file
 ///
-/// Takes one access, every line of a session (--session), or every access to a document with all of
-/// its published versions (--document). The same vault, log and arguments give the same bytes. The
-/// bundle has the texts of the versions, so the export is recorded as an access itself, under the
-/// session of CTX_SESSION: --session names what is exported. Where the log is not whole (damage,
-/// lines that are missing or were pruned), the bundle and the report name each place. The bundle of a
-/// governed vault has all checkpoints, and the whole histories by which its approvals are judged. Not
-/// proved is a text of the first version of a document that was moved under review: who approved the
-/// move is in the history of the former id, which no checkpoint seals. Exit code 1 if the bundle lacks
-/// the proof of a version, or a log is damaged.
+/// Exports one access, every line of a session (--session), or every access to a document with all
+/// of its published versions (--document). The same vault, log and arguments give the same bytes.
+/// The bundle has the texts of the versions, so the export is recorded as an access itself, under
+/// the session of CTX_SESSION: --session names what is exported. If the log is not whole (damage,
+/// missing or pruned lines), the bundle and the report name each gap. The bundle of a governed
+/// vault has all checkpoints, and the whole histories that its approvals are judged by. The first
+/// version of a document that was moved under review is not proved: the approval of the move is in
+/// the history of the former id, which no checkpoint seals. Exit code 1 if the bundle lacks the
+/// proof of a version, or a log is damaged.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  ctx evidence export 0a1b2c3d-17 -o access.tar\n  \
 ctx evidence export --session s-42 -o session.tar\n  \
@@ -48,17 +48,17 @@ pub(super) struct Export {
     /// Write to this file; `-` is stdout
     #[arg(short, long, value_name = "FILE", default_value = "-")]
     output: PathBuf,
-    /// Replace a file that is there
+    /// Replace an existing file
     #[arg(long)]
     force: bool,
     #[command(flatten)]
     place: LogPlace,
 }
 
-/// So many gaps are warned of one by one.
+/// Maximum number of gaps that are reported one by one.
 const MOST_GAPS: usize = 20;
 
-/// What was asked for.
+/// The requested export.
 enum Wanted {
     Lines(Scope),
     Document(DocumentId),
@@ -86,7 +86,7 @@ pub(super) fn run(args: &Export, session: &mut Session<'_>) -> Result<Answer, Fa
     let (word, name) = scope.parts();
     session.recording.query = Some(format!("{word} {name}"));
     session.recording.class = Some(Class::Set);
-    // Whose session is exported sees its entries.
+    // The export sees the entries of the exported session.
     let (workspace, labels) = (&session.workspace, session.workspace.labels()?);
     let staged_of = |source: &DocumentId| workspace.visible_staged(&vault, &labels, source);
     let exported = export((&vault, &chronicle), &head, (scope, &staged_of), (&found, gaps))?;
@@ -104,8 +104,7 @@ pub(super) fn run(args: &Export, session: &mut Session<'_>) -> Result<Answer, Fa
     Ok(warn(session, &exported))
 }
 
-/// The lines that were asked for, what the bundle says that it is for, and where the logs are not
-/// whole.
+/// Returns the requested lines, the scope in the bundle, and the gaps of the logs.
 fn found(
     session: &mut Session<'_>,
     (vault, place): (&Vault, &LogPlace),
@@ -171,9 +170,9 @@ fn found_in(
     }
 }
 
-/// Where the logs are not whole that the lines are from. Of one access only the log of its writer
-/// counts; a session or a document may have had lines in each. Damage of the change logs counts, too:
-/// they say what was pruned.
+/// Returns the gaps of the logs that the lines are from. For one access, only the log of its writer
+/// matters; a session or a document may have had lines in each. Damage of the change logs matters,
+/// too, because they record prunings.
 fn gaps(
     (vault, place): (&Vault, &LogPlace),
     logs: &Logs,
@@ -210,13 +209,13 @@ fn gap(fault: Fault) -> Gap {
     Gap { code: kind.as_str().to_owned(), file, line, why }
 }
 
-/// Warns of what the bundle does not prove or may lack, and gives how the verb ends.
+/// Warns of unproved and possibly missing parts of the bundle; returns the answer of the verb.
 fn warn(session: &mut Session<'_>, exported: &Exported) -> Answer {
     for unproved in &exported.unproved {
         let (name, why) = (shown(&unproved.name), shown(&unproved.why));
         session.ui.note(&format!("warning: the bundle does not prove {name}: {why}"));
     }
-    // What was pruned was said when the log was read.
+    // Pruned lines were reported when the log was read.
     let gaps: Vec<&Gap> = exported.gaps.iter().filter(|gap| gap.code != PRUNED).collect();
     for gap in gaps.iter().take(MOST_GAPS) {
         let (code, file, why) = (shown(&gap.code), shown(&gap.file), shown(&gap.why));
@@ -226,7 +225,7 @@ fn warn(session: &mut Session<'_>, exported: &Exported) -> Answer {
             continue;
         }
         session.ui.note(&format!(
-            "{word}: the log is not whole, so that accesses may be missing: {code}: {file}:{}: {why}",
+            "{word}: the log is not whole, so accesses may be missing: {code}: {file}:{}: {why}",
             gap.line
         ));
     }
@@ -238,7 +237,7 @@ fn warn(session: &mut Session<'_>, exported: &Exported) -> Answer {
     if exported.unproved.is_empty() && is_whole { Answer::Yes } else { Answer::No }
 }
 
-/// Reads what is to be exported: exactly one of the three.
+/// Parses the scope: exactly one of the three.
 fn wanted(args: &Export, session: &Session<'_>, vault: &Vault) -> Result<Wanted, Failure> {
     let named = session.workspace.options.labels.session.clone();
     match (&args.trace, named, &args.document) {

@@ -11,9 +11,9 @@ use crate::service::report::failure::Failure;
 
 /// Prove to others what was read and published, without the vault
 ///
-/// A bundle is one file with lines of the access log, the texts of the versions that were handed out,
-/// and what proves them: parts of histories and the checkpoint log. It is verified without the vault,
-/// and without ctx too: fixtures/evidence/verify.py in the source of ctx needs Python only.
+/// A bundle is one file with lines of the access log, the texts of the versions that were returned,
+/// and their proofs: parts of histories and the checkpoint log. It is verified without the vault,
+/// and without ctx too: fixtures/evidence/verify.py in the source of ctx needs only Python.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  ctx evidence export 0a1b2c3d-17 -o access.tar\n  \
 ctx evidence export --session s-42 -o session.tar\n  ctx evidence verify session.tar\n  \

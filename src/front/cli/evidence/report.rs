@@ -12,11 +12,11 @@ use crate::values::text_util::count;
 
 /// List every publication and retirement of a period
 ///
-/// The population from which an auditor samples: each document and governance file that a checkpoint
-/// of the period published or retired, with who recorded it. `complete` says whether the history
-/// verifies up to the version, and the checkpoint. `emergency` has the reason where one reviewer
-/// retired a document at once, and `ratified_by` the reviewer who ratified that. The period begins at --from and ends before --to.
-/// Exit code 1 if a row is not complete.
+/// The list is the population from which an auditor samples: each document and governance file that
+/// a checkpoint of the period published or retired, with who recorded it. `complete` says whether
+/// the history verifies up to the version, and the checkpoint. `emergency` has the reason if one
+/// reviewer retired a document at once, and `ratified_by` the reviewer who ratified that. The
+/// period begins at --from and ends before --to. Exit code 1 if a row is not complete.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  \
 ctx evidence report --from 2026-10-01T00:00:00Z --to 2027-01-01T00:00:00Z\n  \

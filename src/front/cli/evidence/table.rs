@@ -51,7 +51,7 @@ fn cells(row: &PublicationRow) -> [String; COLUMNS.len()] {
     ]
 }
 
-/// As CSV (RFC 4180).
+/// Formats the report as CSV (RFC 4180).
 pub(super) fn csv(report: &PublicationsReport) -> String {
     let mut out = COLUMNS.join(",") + "\r\n";
     for row in &report.publications {
@@ -62,8 +62,8 @@ pub(super) fn csv(report: &PublicationsReport) -> String {
     out
 }
 
-/// A cell, quoted where it has to be. A spreadsheet takes a cell that begins with one of these
-/// characters for a formula, and runs it; an apostrophe makes it a text.
+/// Returns a cell, quoted if necessary. A spreadsheet treats a cell that begins with one of these
+/// characters as a formula, and runs it; an apostrophe makes it a text.
 fn csv_cell(text: &str) -> String {
     let is_formula = text.starts_with(['=', '+', '-', '@', '\t', '\r', '\n']);
     let text = if is_formula { format!("'{text}") } else { text.to_owned() };
@@ -73,7 +73,7 @@ fn csv_cell(text: &str) -> String {
     }
 }
 
-/// As a page.
+/// Formats the report as a page.
 pub(super) fn html(report: &PublicationsReport) -> String {
     let bound = |at: &Option<String>, none: &str| at.clone().unwrap_or_else(|| none.to_owned());
     let period = format!(

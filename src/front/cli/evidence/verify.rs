@@ -15,20 +15,20 @@ use crate::values::text_util::count;
 
 /// Verify a bundle without its vault, item by item
 ///
-/// Recomputes every hash of the bundle, from each text that was handed out to the head of the
-/// checkpoint log. An item is `proved`, `not proved` with what is missing, or `contradicted` with
-/// where. Without --expect-head the head is not anchored: the bundle holds, but nothing from
-/// elsewhere was compared with it. In a governed vault each approval is judged as `ctx verify` judges
-/// it. Who had the bundle could replace lines of the log in it and list
-/// everything again: with --expect-sha256 the file is compared with the hash that `ctx evidence export`
-/// printed. Exit code 1 if an item is contradicted or its proof is missing.
+/// Recomputes every hash of the bundle, from each returned text to the head of the checkpoint log.
+/// An item is `proved`, `not proved` with what is missing, or `contradicted` with the place.
+/// Without --expect-head the head is not anchored: the bundle is consistent, but was compared with
+/// nothing from elsewhere. In a governed vault each approval is judged as `ctx verify` judges it. A
+/// holder of the bundle could replace lines of the log in it and list everything again:
+/// --expect-sha256 compares the file with the hash that `ctx evidence export` printed. Exit code 1
+/// if an item is contradicted or its proof is missing.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  ctx evidence verify session.tar\n  \
 ctx evidence verify session.tar --json")]
 pub(super) struct Verify {
     /// The bundle; `-` is stdin
     file: PathBuf,
-    /// The hash of a checkpoint that was noted elsewhere, as `ctx head` prints it
+    /// Hash of a checkpoint from elsewhere, as `ctx head` prints it
     #[arg(long, value_name = "HASH")]
     expect_head: Option<String>,
     /// The SHA-256 of the bundle, as `ctx evidence export -o` prints it
@@ -57,7 +57,7 @@ pub(super) fn run(args: &Verify, session: &mut Session<'_>) -> Result<Answer, Fa
     Ok(if report.holds() { Answer::Yes } else { Answer::No })
 }
 
-/// The hash of a file, as ctx or `sha256sum` prints it.
+/// Parses the hash of a file, as ctx or `sha256sum` prints it.
 fn hash_of_file(text: &str) -> Result<Digest, Failure> {
     let digits = text.strip_prefix("sha256:").unwrap_or(text);
     format!("sha256:{digits}").parse().map_err(|why| {

@@ -17,16 +17,16 @@ use crate::service::report::failure::{Code, Failure};
 use crate::service::workspace::{Options, Workspace};
 use crate::values::text_util::argument;
 
-/// Print or write what a client needs to start the server
+/// Print or write the entry that lets a client start the server
 ///
-/// The output is what to paste. Where a client has other servers already, add the entry to theirs.
-/// The entry names a principal: that of --as, CTX_PRINCIPAL or git's user.email. The server then
-/// reads and writes as this principal, whatever its environment is.
+/// Paste the output into the configuration of the client. If it already has other servers, add the
+/// entry to theirs. The entry names a principal: that of --as, CTX_PRINCIPAL or git's user.email.
+/// The server then reads and writes as this principal, whatever its environment is.
 ///
-/// --write puts the entry into the configuration, and prints what changes there; --dry-run prints it
-/// only. All else in the file stays, comments too. An entry of ctx with the same name is changed, and
-/// keeps what was added to it; that of another program is left as it is, and so are a file that cannot
-/// be read and a symbolic link.
+/// --write puts the entry into the configuration, and prints what changes there; --dry-run only
+/// prints it. The rest of the file stays, including comments. An entry of ctx with the same name is
+/// changed, and keeps what was added to it. An entry of another program is left as it is, and so
+/// are an unreadable file and a symbolic link.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  ctx mcp config claude-code\n  \
 ctx mcp config codex --profile author --as ana@example.com\n  \
@@ -40,7 +40,7 @@ pub(super) struct Config {
     /// Name of the server in the client [default: the vault's name]
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
-    /// How the client finds ctx; an absolute path where it is not in the PATH of the client
+    /// Name or path of ctx; an absolute path if the PATH of the client lacks it
     #[arg(long, value_name = "PATH", default_value = "ctx")]
     program: String,
     /// Offer the tools of `reader`, `author` or `reviewer`
@@ -51,8 +51,9 @@ pub(super) struct Config {
     vault: Option<PathBuf>,
     /// Record accesses in this folder: the entry sets CTX_AUDIT_DIR
     ///
-    /// For a client that starts the server in a sandbox, where the user's directory of state cannot be
-    /// written. The folder is outside of the vault; the entry has its absolute path. With --write, add the variable to the entry by hand; it is kept.
+    /// For a client that starts the server in a sandbox, where the user's state directory cannot be
+    /// written. The folder is outside of the vault; the entry has its absolute path. With --write,
+    /// add the variable to the entry by hand; it is kept.
     #[arg(long, value_name = "DIR", conflicts_with = "write")]
     audit_dir: Option<PathBuf>,
     /// Put the entry into the client's configuration, and print what changes
@@ -65,26 +66,26 @@ pub(super) struct Config {
     at: At,
 }
 
-/// Which configuration of a client.
+/// The configuration of a client to use.
 #[derive(Debug, clap::Args)]
 pub(super) struct At {
     /// The configuration of the project in this folder, not the user's
     ///
-    /// Claude Code has one of projects only; the default is that of the current folder.
+    /// Claude Code has only configurations of projects; the default is that of the current folder.
     #[arg(long, value_name = "DIR", conflicts_with = "file")]
     pub(super) project: Option<PathBuf>,
-    /// This file of configuration
+    /// Use this file of configuration
     #[arg(long, value_name = "FILE")]
     pub(super) file: Option<PathBuf>,
 }
 
 impl At {
-    /// Whether it names one.
+    /// Returns true if a configuration is named.
     pub(super) fn is_given(&self) -> bool {
         self.project.is_some() || self.file.is_some()
     }
 
-    /// The file of a client.
+    /// Returns the file of a client.
     pub(super) fn place(&self, client: Client, session: &Session<'_>) -> Result<Place, Failure> {
         let environment = session.workspace.environment;
         if let Some(file) = &self.file {
@@ -101,7 +102,7 @@ impl At {
             (None, _) => {
                 return client.of_user(&where_).map_or_else(
                     || {
-                        let message = "no variable says where the folder of the user is";
+                        let message = "no variable names the folder of the user";
                         refused(message.to_owned(), "set `HOME`, or name the file with `--file`")
                     },
                     Ok,
@@ -109,13 +110,13 @@ impl At {
             }
         };
         if !project.is_dir() {
-            let message = format!("the project `{}` is no folder", project.display());
-            return refused(message, "name a folder that is there with `--project`");
+            let message = format!("the project `{}` is not a folder", project.display());
+            return refused(message, "name an existing folder with `--project`");
         }
         client.in_project(&project).map_or_else(
             || {
                 let message = format!("`{}` has no configuration in projects", client.as_str());
-                refused(message, "leave out `--project`, so that the user's is meant")
+                refused(message, "leave out `--project` to use the user's configuration")
             },
             Ok,
         )
@@ -171,7 +172,7 @@ fn warn_of_program(program: &str, session: &mut Session<'_>) {
     session.ui.warn(&format!("{why}; name it by its path, as with `--program {own}`"));
 }
 
-/// The arguments of a server of a vault.
+/// Returns the arguments of a server of a vault.
 pub(super) fn words(
     vault: &Vault,
     profile: super::ProfileArg,
@@ -207,14 +208,14 @@ fn print(
         }),
         (false, None) => {
             session.ui.harmless(&format!("{entry}\n"));
-            session.ui.note(&format!("note: this belongs into {}", client.file()));
+            session.ui.note(&format!("note: this goes into {}", client.file()));
         }
         (false, Some(WrittenReport { path, change, dry_run, diff })) => {
             session.ui.diff(diff);
             let would = if dry_run && change != ConfigChange::Unchanged { "would be " } else { "" };
             session.ui.table(&[vec![shown(path).into_owned(), format!("{would}{change}")]]);
             if !dry_run && change != ConfigChange::Unchanged {
-                session.ui.note("note: start the client again, so that it reads the file");
+                session.ui.note("note: restart the client, so that it reads the file");
             }
         }
     }

@@ -20,16 +20,16 @@ use crate::service::report::failure::{Code, Failure};
 use crate::service::workspace::{Options, Workspace};
 use crate::values::text_util::argument;
 
-/// The longest file with a token.
+/// Maximum size of a file with a token.
 const MOST_TOKEN: u64 = 4 << 10;
 
-/// Connect to a server as a client does, and report what is wrong
+/// Connect to a server as a client does, and report problems
 ///
-/// Without a client, it starts a server of the vault. With one, it reads the client's configuration,
-/// and starts what the entry says. With --url, it asks a server over HTTP. Each check is `ok`, a
-/// `warning` or a `problem`; with a problem the exit code is 1.
+/// Without a client, it starts a server of the vault. With one, it reads the client's
+/// configuration, and starts the program of the entry. With --url, it asks a server over HTTP. Each
+/// check is `ok`, a `warning` or a `problem`; with a problem the exit code is 1.
 ///
-/// It lists the tools, calls context_init, which is recorded, and context_verify.
+/// The checks list the tools, and call context_init, which is recorded, and context_verify.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  ctx mcp doctor\n  ctx mcp doctor claude-desktop\n  \
 ctx mcp doctor vscode --project ~/handbook --name policies\n  \
@@ -100,14 +100,14 @@ fn text(report: &DoctorReport, session: &mut Session<'_>) {
     }
 }
 
-/// A server of the vault, started as a client would.
+/// Returns a server of the vault, started as a client would.
 fn of_vault(args: &Doctor, session: &Session<'_>) -> Result<Started, Failure> {
     let Workspace { environment, options } = &session.workspace;
     let named = args.vault.clone().or_else(|| options.vault.clone());
     let options = Options { vault: named, ..options.clone() };
     let vault = Workspace { environment, options }.vault()?;
     let program = std::env::current_exe().map_err(|why| {
-        Failure::new(Code::Io, format!("the path of this program is not known: {why}"))
+        Failure::new(Code::Io, format!("the path of this program is unknown: {why}"))
     })?;
     let mut argv = vec![program.to_string_lossy().into_owned()];
     argv.extend(super::config::words(&vault, args.profile, session)?);
@@ -143,7 +143,7 @@ fn of_url(args: &Doctor, url: &str, session: &Session<'_>) -> Result<Url, Failur
     })
 }
 
-/// What the configuration of a client starts; none where it starts no server of ours.
+/// Returns the program in the configuration of a client; `None` if it starts no server of ctx.
 fn of_client(
     args: &Doctor,
     client: Client,
@@ -165,7 +165,7 @@ fn of_client(
         Ok(None) => {
             let hint =
                 format!("`ctx mcp config {} --write` makes it, with an entry", client.as_str());
-            return problem(found, format!("`{path}` is not there"), &hint);
+            return problem(found, format!("`{path}` does not exist"), &hint);
         }
         Ok(Some(entries)) => entries,
     };
@@ -181,7 +181,7 @@ fn of_client(
     let program = argv.first().map_or("", String::as_str);
     let advice = with_path((client, args), (&name, &entries[&name]), &argv);
     if !program.contains('/') && program::not_found(program, program::EVERYWHERE).is_some() {
-        let message = format!("`{program}` is in no folder in which a client of the desktop looks");
+        let message = format!("`{program}` is not in a folder where a desktop client looks");
         found.add(Check::Program, Outcome::Warning, message);
         found.hint(&*advice);
     }
@@ -189,8 +189,8 @@ fn of_client(
     Ok(Some(Carrier::Started(started)))
 }
 
-/// How the program of an entry is named by its path: by a command that keeps the other words of the
-/// entry, where it has options for all of them.
+/// Returns how to name the program of an entry by its path: a command that keeps the other
+/// arguments of the entry, if it has options for all of them.
 fn with_path(
     (client, args): (Client, &Doctor),
     (name, entry): (&str, &Value),
@@ -220,7 +220,7 @@ fn with_path(
     format!("name it by its path: `{}`", words.join(" "))
 }
 
-/// The entry that is examined.
+/// Returns the name of the entry to examine.
 fn named(args: &Doctor, entries: &Map<String, Value>) -> Result<String, String> {
     if let Some(name) = &args.name {
         return match entries.contains_key(name) {

@@ -20,30 +20,31 @@ use crate::service::workspace::{Environment, Options, Workspace};
 /// Serve the vault to agents over the Model Context Protocol
 ///
 /// Speaks the protocol on standard input and output, one message a line, until the input ends. The
-/// tools of a reader answer what these commands do with `--json`: `context_init` (context),
-/// `context_overview` (list), `context_search` (search), `context_resolve` (resolve), `context_read`
-/// (read), `context_neighbors` (neighbors), `context_pack` (resolve pack:ID), `context_diff` (diff),
-/// `context_history` (history), `context_blame` (blame), `context_check` (check), `context_verify`
-/// (verify) and `context_replay` (replay). They write nothing to the vault, and serve no draft but to
-/// who wrote it. Published documents and packs are resources, too, by their contextnest:// URIs, and
-/// each pack is a prompt.
+/// tools of a reader return the reports of these commands with `--json`: `context_init` (context),
+/// `context_overview` (list), `context_search` (search), `context_resolve` (resolve),
+/// `context_read` (read), `context_neighbors` (neighbors), `context_pack` (resolve pack:ID),
+/// `context_diff` (diff), `context_history` (history), `context_blame` (blame), `context_check`
+/// (check), `context_verify` (verify) and `context_replay` (replay). They write nothing to the
+/// vault, and serve a draft only to its author. Published documents and packs are resources, too,
+/// by their contextnest:// URIs, and each pack is a prompt.
 ///
 /// --profile author adds the tools that write drafts and submissions: `context_create`,
-/// `context_update`, `context_submit`, `context_withdraw`, `context_restore`, `context_source_record`
-/// and `context_stage_list`. --profile reviewer adds `context_review`, `context_approve`,
-/// `context_reject`, `context_publish`, `context_assign_steward` and `context_stage_promote`.
-/// Approvals, assignments and promotions ask the human at the client for consent, and are refused
-/// where the client cannot ask. What a principal may do follows from their role.
+/// `context_update`, `context_submit`, `context_withdraw`, `context_restore`,
+/// `context_source_record` and `context_stage_list`. --profile reviewer adds `context_review`,
+/// `context_approve`, `context_reject`, `context_publish`, `context_assign_steward` and
+/// `context_stage_promote`. Approvals, assignments and promotions ask the human at the client for
+/// consent, and are refused if the client cannot ask. The role of a principal decides what they
+/// may do.
 ///
-/// Accesses are recorded as those of commands are, before each answer. Who asks is what each request
-/// says in `_meta`: `contextnest/session`, `contextnest/agent`, `contextnest/thread`,
+/// Accesses are recorded like those of commands, before each answer. The caller is named by each
+/// request in `_meta`: `contextnest/session`, `contextnest/agent`, `contextnest/thread`,
 /// `contextnest/task` and `contextnest/node`. The principal is that of the process: --as,
 /// CTX_PRINCIPAL, or git's user.email.
 ///
-/// With --http or --listen it serves many clients at /mcp, until SIGTERM or Ctrl-C. With --tokens the
-/// principal of each request is that of its bearer token. /healthz says whether the server takes
-/// requests, /metrics counts them for Prometheus. docs/deploy.md has a proxy, a service and a
-/// container.
+/// With --http or --listen it serves many clients at /mcp, until SIGTERM or Ctrl-C. With --tokens
+/// the principal of each request is that of its bearer token. /healthz says whether the server
+/// accepts requests, /metrics counts them for Prometheus. docs/deploy.md has a proxy, a service and
+/// a container.
 #[derive(Debug, clap::Args)]
 #[command(args_conflicts_with_subcommands = true)]
 #[command(after_help = "Examples:\n  ctx mcp --vault policies --as agent@example.com\n  \
@@ -73,15 +74,15 @@ enum Action {
 
 #[derive(Debug, clap::Args)]
 struct Serving {
-    /// Serve the vault in this folder, not the nearest one above [env: CTX_VAULT]
+    /// Serve the vault in this folder, not the nearest above [env: CTX_VAULT]
     ///
-    /// Repeated, each with a name, it serves several: every tool then takes the argument `vault`.
+    /// Repeated, each with a name, it serves several: every tool then has the argument `vault`.
     #[arg(long = "vault", id = "vault", value_name = "[NAME=]DIR")]
     vaults: Vec<PathBuf>,
-    /// Serve over HTTP at this loopback address; port 0 takes a free one
+    /// Serve over HTTP at this loopback address; port 0 chooses a free one
     #[arg(long, value_name = "ADDRESS:PORT", conflicts_with = "listen")]
     http: Option<SocketAddr>,
-    /// Serve over HTTP at this address, which other machines may reach; needs --tokens
+    /// Serve over HTTP at an address for other machines; needs --tokens
     #[arg(long, value_name = "ADDRESS:PORT", requires = "tokens")]
     listen: Option<SocketAddr>,
     #[command(flatten)]
@@ -90,7 +91,7 @@ struct Serving {
     over: OverHttp,
 }
 
-/// Which tools are offered.
+/// The offered tools.
 #[derive(Debug, clap::Args)]
 struct Offered {
     /// Offer the tools of `reader`, `author` or `reviewer`
@@ -115,7 +116,7 @@ enum ProfileArg {
 }
 
 impl ProfileArg {
-    /// The value of `--profile`, where it is not the default.
+    /// Returns the value of `--profile` if it is not the default.
     fn as_option(self) -> Option<&'static str> {
         match self {
             Self::Reader => None,
@@ -136,16 +137,16 @@ impl Offered {
     }
 }
 
-/// What is of HTTP only.
+/// Options of HTTP only.
 #[derive(Debug, clap::Args)]
 struct OverHttp {
-    /// Take requests with a bearer token of this file only, for the principal of the token
+    /// Accept only requests with a bearer token of this file
     #[arg(long, value_name = "FILE")]
     tokens: Option<PathBuf>,
-    /// Take requests for this host, besides those for this machine; needs --tokens
+    /// Accept requests for this host, too; needs --tokens
     #[arg(long, value_name = "HOST", requires = "tokens")]
     allow_host: Vec<String>,
-    /// Take requests of pages of this origin
+    /// Accept requests of pages of this origin
     #[arg(long, value_name = "ORIGIN")]
     allow_origin: Vec<String>,
     /// Requests of one token in a minute [default: 600]
@@ -169,12 +170,12 @@ pub(super) fn run(args: &Mcp, session: &mut Session<'_>) -> Result<Answer, Failu
     }
     let GivenLabels { agent, session: id, thread, task, node } = &session.workspace.options.labels;
     if [agent, id, thread, task, node].into_iter().any(Option::is_some) {
-        let message = "a label is one of each request, and not of the connection";
+        let message = "labels belong to each request, and not to the connection";
         return Err(Failure::new(Code::Usage, message)
             .hint("let the client send `contextnest/session` and so on in `_meta`"));
     }
     let settings = args.serving.settings(session)?;
-    // What no vault is, is said to who started the process.
+    // A folder that is not a vault is reported to the user who starts the process.
     let vaults = args.serving.vaults(session)?;
     warn_of_log(&vaults, session);
     session.ui.write_notes();
@@ -192,7 +193,8 @@ pub(super) fn run(args: &Mcp, session: &mut Session<'_>) -> Result<Answer, Failu
     Ok(Answer::Yes)
 }
 
-/// Warns if accesses to a vault cannot be recorded: then every call that hands out a text is refused.
+/// Warns if accesses to a vault cannot be recorded, because every call that returns a text is
+/// then refused.
 fn warn_of_log(vaults: &Vaults, session: &mut Session<'_>) {
     let Workspace { environment, options } = &session.workspace;
     let why = |root: &PathBuf| {
@@ -230,7 +232,7 @@ fn over_http(
 }
 
 impl Serving {
-    /// The vaults that are served, each of which is one.
+    /// Returns the served vaults, after checking that each is one.
     fn vaults(&self, session: &Session<'_>) -> Result<Vaults, Failure> {
         let Workspace { environment, options } = &session.workspace;
         let root = |vault: Option<PathBuf>| {
@@ -246,7 +248,7 @@ impl Serving {
         Vaults::of(found.collect::<Result<_, Failure>>()?)
     }
 
-    /// How HTTP is served; none where it is not.
+    /// Returns the settings of HTTP; `None` without HTTP.
     fn settings(&self, session: &Session<'_>) -> Result<Option<Settings>, Failure> {
         let Self { http, listen, over, .. } = self;
         let OverHttp { tokens, allow_host, allow_origin, rate, calls, timeout } = over;
@@ -259,7 +261,7 @@ impl Serving {
             return match is_used {
                 false => Ok(None),
                 true => {
-                    let message = "these options are those of a server over HTTP";
+                    let message = "these options need a server over HTTP";
                     Err(Failure::new(Code::Usage, message).hint("pass `--http 127.0.0.1:8080`"))
                 }
             };
@@ -300,7 +302,8 @@ mod tests {
     const DEPLOY: &str = include_str!("../../../../docs/deploy.md");
     const CONTAINER: &str = include_str!("../../../../Containerfile");
 
-    /// The commands of this program in `docs/deploy.md`: those of a shell, of a service and of a container.
+    /// Returns the commands of this program in `docs/deploy.md`: those of a shell, of a service and
+    /// of a container.
     fn commands() -> Vec<Vec<String>> {
         let whole = DEPLOY.replace("\\\n", " ");
         let words = |line: &str| shlex::split(line).unwrap();

@@ -8,8 +8,8 @@ use crate::service::report::failure::Failure;
 /// Print the JSON Schemas of the arguments and answers of tools
 ///
 /// A server lists a short form of the schemas of answers, because each client reads the whole list
-/// first. This prints the full ones, which say all that a report may have, of one tool or of all, as
-/// a JSON object by the names of tools.
+/// first. This prints the full ones, which describe everything that a report may have, of one tool
+/// or of all, as a JSON object by the names of tools.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  ctx mcp schema context_read\n  ctx mcp schema > schemas.json")]
 pub(super) struct SchemaArgs {

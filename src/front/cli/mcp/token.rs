@@ -14,8 +14,8 @@ use crate::values::model::timestamp::Timestamp;
 
 /// Add, list and revoke bearer tokens of a server
 ///
-/// A token stands for a principal, until it expires or is revoked. The file has the SHA-256 of each
-/// token, and belongs outside of every vault. A server reads it again when it changes.
+/// A token identifies a principal, until it expires or is revoked. The file contains the SHA-256 of
+/// each token, and must be outside of every vault. A server reads it again when it changes.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  \
 ctx mcp token add bo@example.com --expires 90d --tokens tokens.json\n  \
@@ -29,22 +29,22 @@ pub(super) struct TokenArgs {
 enum Action {
     /// Make a token for a principal and print it, once
     ///
-    /// The file is made if it is not there, so that only its user may read it.
+    /// A missing file is made, readable only for its user.
     Add(Add),
     /// List the tokens of a file, without their texts
     List(List),
-    /// Take a token out of a file, so that no server takes it any more
+    /// Remove a token from a file, so that no server accepts it
     Revoke(Revoke),
 }
 
 #[derive(Debug, clap::Args)]
 struct Add {
-    /// For whom the token stands
+    /// Principal of the token
     principal: String,
-    /// After how many days it expires
+    /// Days until it expires, as in `90d`
     #[arg(long, value_name = "DAYS", default_value = "90d")]
     expires: String,
-    /// What it is for, such as the name of a machine
+    /// Purpose of the token, such as the name of a machine
     #[arg(long, value_name = "TEXT")]
     label: Option<String>,
     #[command(flatten)]

@@ -1,5 +1,5 @@
-//! The command that a person meant by a command line that ctx cannot read: words of git and of other
-//! programs, options under another name, and what is missing.
+//! Guesses the command that a person meant by a command line that ctx cannot read: words of git and
+//! of other programs, options under another name, and missing arguments.
 
 mod words;
 
@@ -11,15 +11,15 @@ use self::words::{BESIDE, FORMS, NAMES, OPTIONS, PAIRS, PARTS, SHORT, WORDS};
 use super::help_groups;
 use crate::values::text_util::{argument, nearest};
 
-/// What is said of a command line that cannot be read.
+/// The advice about a command line that cannot be read.
 #[derive(Debug, Default)]
 pub(super) struct Meant {
-    /// The message in the place of the parser's own, which names other options or Rust's words.
+    /// The message that replaces the parser's own, which names other options or uses words of Rust.
     pub(super) message: Option<String>,
     pub(super) hints: Vec<String>,
 }
 
-/// The message for an unknown command, part, option or a wrong value, and what was meant.
+/// Returns the message for an unknown command, part, option or a wrong value, and what was meant.
 pub(super) fn meant(why: &clap::Error, words: &[String]) -> Meant {
     let mut root = help_groups::command();
     root.build();
@@ -83,13 +83,13 @@ pub(super) fn meant(why: &clap::Error, words: &[String]) -> Meant {
     }
 }
 
-/// What `ctx help` says of words that are not a command.
+/// Returns the message of `ctx help` for words that are not a command.
 pub(super) fn of_help(words: &[String]) -> Meant {
     let mut root = help_groups::command();
     root.build();
     let line = Line::read(&root, words, None);
     match (line.path.is_empty(), line.rest) {
-        // An option is not a command and not a code.
+        // An option is neither a command nor a code.
         (_, []) => Meant {
             message: Some(format!("unknown command `{}`", words.join(" "))),
             hints: vec![
@@ -104,18 +104,18 @@ pub(super) fn of_help(words: &[String]) -> Meant {
     }
 }
 
-/// A command line as far as it can be read.
+/// The readable part of a command line.
 struct Line<'c> {
     /// The command that the words lead to.
     command: &'c clap::Command,
-    /// Its names.
+    /// The names of the command.
     path: Vec<&'c str>,
     /// The words from the first one that names no command.
     rest: &'c [String],
 }
 
 impl<'c> Line<'c> {
-    /// Reads words up to one that no command takes.
+    /// Reads words up to one that no command has.
     fn read(root: &'c clap::Command, words: &'c [String], unknown: Option<&str>) -> Self {
         let mut line = Self { command: root, path: Vec::new(), rest: words };
         while let [word, after @ ..] = line.rest {
@@ -140,7 +140,7 @@ impl<'c> Line<'c> {
         self.path.join(" ")
     }
 
-    /// The values among the words, without those of options.
+    /// Returns the values among the words, without those of options.
     fn values(&self) -> Vec<&'c str> {
         let (mut values, mut rest) = (Vec::new(), self.rest);
         while let [word, after @ ..] = rest {
@@ -154,7 +154,8 @@ impl<'c> Line<'c> {
         values
     }
 
-    /// A hint for this line: `{verb}` is its command, `{id}` its first value, `{value}` this word.
+    /// Fills a hint for this line: `{verb}` is its command, `{id}` its first value, `{value}`
+    /// this word.
     fn fill(&self, hint: &str, value: Option<&str>) -> String {
         let values = self.values();
         let id = values.iter().find(|word| word.contains('/')).or(values.first());
@@ -177,13 +178,13 @@ impl<'c> Line<'c> {
     }
 }
 
-/// Whether a word is this option, alone or with its value.
+/// Returns true if a word is this option, alone or with its value.
 fn is_option(word: &str, option: &str) -> bool {
     let rest = word.strip_prefix(option);
     rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('=') || !option.starts_with("--"))
 }
 
-/// Whether the word after an option is its value.
+/// Returns true if the word after an option is its value.
 fn takes_value(command: &clap::Command, word: &str) -> bool {
     let found = command.get_arguments().find(|arg| match word.strip_prefix("--") {
         Some(long) => arg.get_long() == Some(long),
@@ -192,8 +193,8 @@ fn takes_value(command: &clap::Command, word: &str) -> bool {
     found.is_some_and(|arg| arg.get_action().takes_values())
 }
 
-/// The message and the hints for a word that is not a command, and the word after it, if that
-/// belongs to it, as in `pr list`.
+/// Returns the message and the hints for a word that is not a command, and the next word if they
+/// form a pair, as in `pr list`.
 fn unknown_command(root: &clap::Command, word: &str, next: Option<&str>) -> Meant {
     let is_part =
         |name: &str| root.get_subcommands().any(|verb| verb.find_subcommand(name).is_some());
@@ -207,7 +208,7 @@ fn unknown_command(root: &clap::Command, word: &str, next: Option<&str>) -> Mean
     Meant { message: Some(format!("unknown command `{words}`")), hints: verb(root, word, next) }
 }
 
-/// A verb that other programs have: by its words, or as a part of one of ours.
+/// Returns hints for a verb of other programs: by its words, or as a part of a verb of ctx.
 fn verb(root: &clap::Command, word: &str, next: Option<&str>) -> Vec<String> {
     let lower = word.to_ascii_lowercase();
     let pair = PAIRS.iter().find(|(nouns, actions, _)| {
@@ -260,7 +261,7 @@ fn parts_of(command: &clap::Command, verb: &str) -> String {
     format!("`ctx {verb}` has the parts {}", part_names(command).join(", "))
 }
 
-/// A part of a verb.
+/// Returns hints for a part of a verb.
 fn part(command: &clap::Command, verb: &str, word: &str) -> Vec<String> {
     let names = part_names(command);
     let word_is_id = word.contains('/') || word.contains('.');
@@ -279,7 +280,7 @@ fn part(command: &clap::Command, verb: &str, word: &str) -> Vec<String> {
     hints
 }
 
-/// What a command has for an option that it does not have.
+/// Returns the equivalent of an option that a command does not have.
 fn option(line: &Line<'_>, words: &[String], word: &str) -> Option<String> {
     let at = words.iter().position(|found| is_option(found, word));
     let value = at.and_then(|at| match words[at].split_once('=') {
@@ -298,7 +299,7 @@ fn option(line: &Line<'_>, words: &[String], word: &str) -> Option<String> {
     let long: Vec<&str> = line.command.get_arguments().filter_map(clap::Arg::get_long).collect();
     let has = |name: &str| long.contains(&name);
     let name = match word.strip_prefix("--") {
-        // An option of the command itself is meant before one that every command has.
+        // An option of the command itself is preferred to one of every command.
         Some(name) => {
             let own = |name: &str| {
                 let mut all = line.command.get_arguments();
@@ -322,13 +323,13 @@ fn option(line: &Line<'_>, words: &[String], word: &str) -> Option<String> {
         })
 }
 
-/// The first of the names of one thing that a command has.
+/// Returns the first synonym of a word that a command has.
 fn synonym(word: &str, has: impl Fn(&str) -> bool) -> Option<&'static str> {
     let sets = NAMES.iter().filter(|names| names.contains(&word));
     sets.flat_map(|names| names.iter().copied()).find(|name| *name != word && has(name))
 }
 
-/// What a value after the last one that the command takes was meant for.
+/// Returns what a surplus value was meant for.
 fn beside(line: &Line<'_>, word: &str) -> Option<String> {
     let version = word.trim_start_matches(['v', '@']);
     let is_number = !version.is_empty() && version.bytes().all(|b| b.is_ascii_digit());
@@ -339,7 +340,7 @@ fn beside(line: &Line<'_>, word: &str) -> Option<String> {
     Some(line.fill(hint.2, Some(value)))
 }
 
-/// What a command without all that it needs was meant to be.
+/// Returns the hint for a command with missing arguments.
 fn missing(line: &Line<'_>) -> Option<String> {
     let values = line.values();
     let first = values.first().map(|value| argument(value));
@@ -361,7 +362,7 @@ fn missing(line: &Line<'_>) -> Option<String> {
     }
 }
 
-/// A role before its principal.
+/// Returns the hint for a role before its principal.
 fn swapped(line: &Line<'_>, value: Option<&str>) -> Option<String> {
     let values = line.values();
     let [role, principal, ..] = values.as_slice() else { return None };
@@ -372,7 +373,7 @@ fn swapped(line: &Line<'_>, value: Option<&str>) -> Option<String> {
     })
 }
 
-/// The form of a value that the parser describes in Rust's words: a number, or an address.
+/// Returns the form of a value that the parser describes in Rust's words: a number, or an address.
 fn form(why: &clap::Error, name: &str) -> Option<&'static str> {
     let source = why.source()?;
     let is_rust = source.is::<std::num::ParseIntError>() || source.is::<std::net::AddrParseError>();
@@ -380,14 +381,14 @@ fn form(why: &clap::Error, name: &str) -> Option<&'static str> {
     FORMS.iter().find(|(names, _)| is_rust && is_form(names)).map(|(_, form)| *form)
 }
 
-/// What was meant by a wrong value.
+/// Returns what was meant by a wrong value.
 fn of_value(name: &str, value: &str) -> Option<String> {
     let (option, _) = name.split_once(" <ADDRESS:PORT>")?;
     let port = value.rsplit(':').next().filter(|port| port.parse::<u16>().is_ok())?;
     Some(format!("did you mean `{option} 127.0.0.1:{port}`?"))
 }
 
-/// The first example of a command.
+/// Returns the first example of a command.
 fn example(command: &clap::Command) -> Option<String> {
     let help = command.get_after_help()?.to_string();
     let line = help.lines().map(str::trim).find(|line| line.starts_with("ctx "))?;
@@ -398,7 +399,7 @@ fn example(command: &clap::Command) -> Option<String> {
 mod tests {
     use super::*;
 
-    /// Every command that a hint names is one, with its options.
+    /// Checks that every command in a hint exists, with its options.
     fn check(hint: &str) {
         let mut root = help_groups::command();
         root.build();

@@ -1,6 +1,6 @@
-//! The words that newcomers type, and what ctx has for each.
+//! The words that newcomers type, and their equivalents in ctx.
 
-/// Words of other programs in the place of a command.
+/// Words of other programs in place of a command.
 #[rustfmt::skip]
 pub(super) const WORDS: &[(&[&str], &str)] = &[
     (&["log", "reflog", "versions", "revisions"], "`ctx history ID` lists the versions of a document, `ctx checkpoint list` the checkpoints"),
@@ -27,27 +27,27 @@ pub(super) const WORDS: &[(&[&str], &str)] = &[
     (&["import", "load", "ingest"], "`ctx init` makes a folder of Markdown a vault, then `ctx publish --all` publishes it"),
     (&["serve", "server", "start", "run"], "`ctx mcp` serves the vault to agents"),
     (&["install", "setup"], "`ctx mcp config CLIENT` connects a client, `ctx skill install` teaches agents"),
-    (&["lint", "fmt", "format"], "`ctx validate` reports what is wrong with live files; ctx formats none of them"),
+    (&["lint", "fmt", "format"], "`ctx validate` reports problems of live files; ctx formats none of them"),
     (&["test", "fsck", "doctor", "integrity"], "`ctx verify` recomputes every hash"),
     (&["gc", "clean", "cleanup", "repair", "fix", "unlock"], "`ctx recover --dry-run` shows what an interrupted command left, `ctx recover` cleans it up"),
     (&["rebuild"], "`ctx checkpoint rebuild` makes the log again, `ctx index` the derived files"),
     (&["backup"], "copy the folder, or push it with git; `ctx head` prints the hash to keep elsewhere"),
-    (&["annotate", "praise"], "`ctx blame ID` says who made each line"),
+    (&["annotate", "praise"], "`ctx blame ID` shows who made each line"),
     (&["compare"], "`ctx diff ID V1 V2` compares versions, `ctx checkpoint diff` checkpoints"),
     (&["snapshot", "snapshots", "checkpoints"], "`ctx checkpoint list` lists the checkpoints; `ctx publish` makes one"),
     (&["describe", "desc"], "`ctx history ID` lists the versions with their notes, `ctx publish ID -m \"why\"` stores one"),
     (&["st", "stat", "stats", "info", "state"], "`ctx status` shows how files differ from their published versions"),
-    (&["tree", "map", "toc", "overview"], "`ctx context` prints a map of what is published"),
+    (&["tree", "map", "toc", "overview"], "`ctx context` prints a map of published documents"),
     (&["links", "backlinks", "refs", "references"], "`ctx neighbors ID` lists what a document refers to and what refers to it"),
     (&["users", "role", "roles", "member", "members", "group", "groups", "permission", "permissions", "acl", "reviewer", "reviewers", "editor", "editors"], "`ctx steward list` lists who has which role, `ctx owners` who governs what"),
     (&["whoami", "login", "auth", "user"], "ctx takes the principal from `--as NAME`, `CTX_PRINCIPAL` or git's `user.email`"),
     (&["config", "settings", "configure"], "the configuration is `.context/config.yaml`; `ctx validate .context/config.yaml` checks it"),
     (&["version"], "`ctx --version` prints the version of the program"),
     (&["hash", "sha"], "`ctx head` prints the hash of the last checkpoint"),
-    (&["pr", "mr", "propose", "request"], "`ctx submit ID` submits a text for review, `ctx review` lists what awaits a decision"),
+    (&["pr", "mr", "propose", "request"], "`ctx submit ID` submits a text for review, `ctx review` lists pending submissions"),
     (&["accept", "lgtm", "merge-request"], "`ctx approve ID` approves a submission"),
     (&["deny", "decline", "refuse"], "`ctx reject ID --reason TEXT` rejects a submission"),
-    (&["queue", "pending", "inbox", "reviews", "submissions"], "`ctx review` lists what awaits a decision"),
+    (&["queue", "pending", "inbox", "reviews", "submissions"], "`ctx review` lists pending submissions"),
     (&["prove", "proof"], "`ctx evidence export` writes a proof of accesses"),
     (&["key", "keys", "tokens"], "`ctx mcp token add` makes a bearer token for a server; ctx has no other keys"),
 ];
@@ -55,7 +55,7 @@ pub(super) const WORDS: &[(&[&str], &str)] = &[
 /// Nouns of other programs for a document.
 const DOCUMENTS: &[&str] =
     &["document", "documents", "doc", "docs", "file", "files", "node", "nodes", "page", "pages"];
-/// The same for people and what they may do.
+/// Nouns of other programs for people and roles.
 const PEOPLE: &[&str] = &[
     "user",
     "users",
@@ -74,7 +74,7 @@ const PEOPLE: &[&str] = &[
     "owner",
     "team",
 ];
-/// The same for a submission.
+/// Nouns of other programs for a submission.
 const REQUESTS: &[&str] = &[
     "pr",
     "prs",
@@ -92,7 +92,7 @@ const SHOW: &[&str] = &["show", "view", "get", "read", "cat", "open", "print", "
 const MAKE: &[&str] = &["add", "new", "create", "make", "write", "open", "assign", "set", "grant"];
 const REMOVE: &[&str] = &["rm", "remove", "delete", "del", "revoke", "archive", "unassign"];
 
-/// A noun and what is done with it, as in `pr list`.
+/// A noun with an action, as in `pr list`.
 #[rustfmt::skip]
 pub(super) const PAIRS: &[(&[&str], &[&str], &str)] = &[
     (DOCUMENTS, &["list", "ls", "all"], "`ctx list` lists the published documents"),
@@ -104,7 +104,7 @@ pub(super) const PAIRS: &[(&[&str], &[&str], &str)] = &[
     (PEOPLE, LIST, "`ctx steward list` lists who has which role, `ctx owners` who governs what"),
     (PEOPLE, MAKE, "`ctx steward assign PRINCIPAL ROLE --whole-vault` gives a role to a principal"),
     (PEOPLE, REMOVE, "`ctx steward remove PRINCIPAL --whole-vault` ends a role in the whole vault"),
-    (REQUESTS, &["list", "ls", "all", "status"], "`ctx review` lists what awaits a decision"),
+    (REQUESTS, &["list", "ls", "all", "status"], "`ctx review` lists pending submissions"),
     (REQUESTS, &["create", "new", "open", "add", "make"], "`ctx submit ID` submits a text for review"),
     (REQUESTS, SHOW, "`ctx review show ID` shows the changes of a submission"),
     (REQUESTS, &["approve", "accept", "merge"], "`ctx approve ID` approves a submission"),
@@ -115,19 +115,19 @@ pub(super) const PAIRS: &[(&[&str], &[&str], &str)] = &[
     (&["op", "operation"], &["undo", "revert", "restore"], "`ctx restore ID --version N` writes an earlier text into the file, `ctx publish ID` publishes it"),
 ];
 
-/// Words in the place of a part of a command.
+/// Words in place of a part of a command.
 #[rustfmt::skip]
 pub(super) const PARTS: &[(&str, &[&str], &str)] = &[
     ("mcp", &["start", "serve", "run", "stdio", "server"], "`ctx mcp` serves the vault over standard input and output"),
     ("mcp", &["http", "listen"], "`ctx mcp --http 127.0.0.1:8080` serves the vault over HTTP"),
     ("mcp", &["add", "register", "connect", "add-json"], "`ctx mcp config CLIENT --write` adds the server to a client, as in `ctx mcp config claude-code --write`"),
     ("mcp", &["list", "tools", "inspect"], "`ctx mcp schema` prints the tools, `ctx mcp doctor` connects to a server as a client does"),
-    ("govern", &["status", "show"], "`ctx owners` shows who governs what, `ctx status` what awaits a decision"),
+    ("govern", &["status", "show"], "`ctx owners` shows who governs what, `ctx status` pending submissions"),
     ("audit", &["list", "show", "log", "ls", "verify", "export"], "`ctx trace list` lists accesses, `ctx checkpoint list` publications, `ctx trace verify` recomputes the logs"),
     ("checkpoint", &["create", "add", "new", "make"], "`ctx publish` makes a checkpoint"),
     ("checkpoint", &["restore", "checkout", "export"], "`ctx checkout NUMBER DIR` writes the files of a checkpoint, `ctx restore ID --version N` one earlier text"),
     ("checkpoint", &["verify", "check"], "`ctx verify` recomputes the hash of every checkpoint"),
-    ("review", &["list", "ls", "status", "pending", "queue", "all"], "`ctx review` lists what awaits a decision"),
+    ("review", &["list", "ls", "status", "pending", "queue", "all"], "`ctx review` lists pending submissions"),
     ("review", &["approve", "accept"], "`ctx approve ID` approves a submission"),
     ("review", &["reject", "decline"], "`ctx reject ID --reason TEXT` rejects a submission"),
     ("review", &["submit", "request", "create"], "`ctx submit ID` submits a text for review"),
@@ -138,8 +138,8 @@ pub(super) const PARTS: &[(&str, &[&str], &str)] = &[
     ("head", &["show", "print"], "`ctx head` prints the hash of the last checkpoint"),
 ];
 
-/// Options of other programs: the commands that have something for them (empty for all), and what
-/// that is. `{id}` is the first value on the command line, `{value}` that of the option.
+/// Options of other programs: the commands with an equivalent (empty for all), and the equivalent.
+/// `{id}` is the first value on the command line, `{value}` that of the option.
 #[rustfmt::skip]
 pub(super) const OPTIONS: &[(&[&str], &[&str], &str)] = &[
     (&["read"], &["--version", "--rev", "--revision", "-v"], "`ctx show {id} {value}` prints version {value}, `ctx read {id}@{value}` the text as of checkpoint {value}"),
@@ -147,11 +147,11 @@ pub(super) const OPTIONS: &[(&[&str], &[&str], &str)] = &[
     (&["list", "search", "resolve", "context"], &["--tag", "--tags", "-t"], "`ctx list {#value}` lists the documents with a tag, `ctx resolve {#value}` prints them"),
     (&["list", "search", "resolve", "context"], &["--type", "--kind"], "`ctx list {type:value}` lists the documents of a type, `ctx resolve {type:value}` prints them"),
     (&["list", "search", "resolve", "context"], &["--folder", "--dir", "--path", "--in"], "`ctx list {value/}` lists the documents in a folder, `ctx resolve {value/}` prints them"),
-    (&["list"], &["--status", "--drafts", "--draft", "--unpublished"], "`ctx status` lists what is not published"),
-    (&["list", "verify", "history", "index", "resolve", "graph"], &["--all", "-a", "-A"], "without this option, `ctx {verb}` takes all"),
+    (&["list"], &["--status", "--drafts", "--draft", "--unpublished"], "`ctx status` lists unpublished documents"),
+    (&["list", "verify", "history", "index", "resolve", "graph"], &["--all", "-a", "-A"], "without this option, `ctx {verb}` includes all"),
     (&["publish"], &["--amend"], "a version is never changed: `ctx publish ID` makes a new one"),
-    (&["submit"], &["--all", "-a", "-A"], "`ctx submit --changed` submits every change to what is published; name each new document"),
-    (&["verify", "validate"], &["--fix", "--repair"], "`ctx {verb}` changes nothing; `ctx help CODE` says what to do about a finding, `ctx recover --dry-run` what an interrupted command left"),
+    (&["submit"], &["--all", "-a", "-A"], "`ctx submit --changed` submits every change to published texts; name each new document"),
+    (&["verify", "validate"], &["--fix", "--repair"], "`ctx {verb}` changes nothing; `ctx help CODE` explains a finding and its remedy, `ctx recover --dry-run` what an interrupted command left"),
     (&[], &["--cached", "--staged"], "`ctx validate --staged` checks what is staged in git"),
     (&["mcp"], &["--port", "-p"], "name an address, too: `ctx mcp --http 127.0.0.1:{port}`"),
     (&["mcp"], &["--host", "--bind", "--transport", "--address"], "`ctx mcp` serves over standard input and output, `ctx mcp --http 127.0.0.1:8080` over HTTP"),
@@ -163,7 +163,7 @@ pub(super) const OPTIONS: &[(&[&str], &[&str], &str)] = &[
     (&["trace prune"], &["--older-than", "--keep", "--days", "--from", "--to"], "`ctx trace prune --before TIME` deletes older accesses"),
     (&["comment"], &["-m", "--message", "--body", "-b"], "the text is an argument: `ctx comment {id} {value}`"),
     (&["retire", "mv"], &["-f", "--force", "-y", "--yes"], "`ctx {verb}` asks nothing; run it without this option"),
-    (&["approve", "reject"], &["--all", "-a"], "`ctx review` lists what awaits a decision: name the ids, or a change with `--change`"),
+    (&["approve", "reject"], &["--all", "-a"], "`ctx review` lists pending submissions: name the ids, or a change with `--change`"),
     (&["submit"], &["--reviewer", "--reviewers", "--assignee", "-r"], "`stewards.yaml` names the reviewers: `ctx steward who {id}` shows them"),
     (&["list"], &["--sort", "--order", "--reverse"], "the list is in the order of ids; `--json` prints it for programs that sort"),
     (&["init"], &["--template"], "`ctx init --starter policy` makes first documents"),
@@ -173,7 +173,7 @@ pub(super) const OPTIONS: &[(&[&str], &[&str], &str)] = &[
     (&[], &["-v", "--verbose"], "`--json` prints all that the report contains"),
 ];
 
-/// A value more than a command takes: whether only a number is meant, and what.
+/// Surplus values: the commands, true if only a number is meant, and the equivalent.
 #[rustfmt::skip]
 pub(super) const BESIDE: &[(&[&str], bool, &str)] = &[
     (&["history"], true, "`ctx show {id} {value}` prints version {value}"),
@@ -187,12 +187,12 @@ pub(super) const BESIDE: &[(&[&str], bool, &str)] = &[
     (&["context"], false, "`ctx resolve {value}` prints documents for an agent"),
     (&["resolve", "list"], false, "join selectors in one argument, as in `ctx {verb} '#a + #b'` for both or `ctx {verb} '#a | #b'` for either"),
     (&["head trust"], false, "`ctx head trust` trusts the head of the log as it is; `ctx verify --expect-head HASH` compares it"),
-    (&["steward remove"], false, "`ctx steward remove PRINCIPAL --whole-vault` takes no role: it removes every assignment at the scope"),
+    (&["steward remove"], false, "`ctx steward remove PRINCIPAL --whole-vault` needs no role: it removes every assignment at the scope"),
     (&["comment"], false, "quote the text: `ctx comment {id} \"TEXT\"`"),
     (&["mv"], false, "`ctx mv OLD NEW` moves one document"),
 ];
 
-/// The form of a value, by the name that the help has for it.
+/// The form of a value, by its name in the help.
 pub(super) const FORMS: &[(&[&str], &str)] = &[
     (
         &["NUMBER", "OLDER", "NEWER", "CHECKPOINT", "--checkpoint"],
@@ -206,7 +206,7 @@ pub(super) const FORMS: &[(&[&str], &str)] = &[
     (&[""], "a whole number, such as 5"),
 ];
 
-/// Names of one thing: of parts of verbs, and of options. The first one that a command has was meant.
+/// Synonyms of parts of verbs, and of options. The first one that a command has was meant.
 pub(super) const NAMES: &[&[&str]] = &[
     &["list", "ls", "log", "all", "show"],
     &["show", "view", "cat", "get", "who", "list"],

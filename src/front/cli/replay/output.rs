@@ -1,9 +1,10 @@
-//! `ctx replay --output`: a recorded command, or call of a tool, is run again on the vault as it was at
-//! the recorded head, and its output compared with the log (AUDIT-17).
+//! `ctx replay --output`: runs a recorded command, or call of a tool, again on the vault as it was
+//! at the recorded head, and compares its output with the log (AUDIT-17).
 //!
-//! The words of a line are not trusted. They are read by the parser of the command line, or as the
-//! arguments of a tool, and only verbs that print what a checkpoint holds are run: without a terminal, variables, git, a search
-//! program, or any folder of the user, so that nothing is written and nothing else is run.
+//! The words of a line are not trusted. They are parsed as a command line, or as the arguments of a
+//! tool, and only verbs that print the contents of a checkpoint are run: without a terminal,
+//! variables, git, a search program, or any folder of the user, so that nothing is written and no
+//! other program is run.
 
 use std::io;
 use std::path::{Component, Path};
@@ -28,7 +29,7 @@ use crate::values::model::number::CheckpointNumber;
 use crate::values::model::principal::PrincipalKey;
 use crate::values::text_util::count;
 
-/// What a command printed, and what it withheld.
+/// The output of a command, with its withheld documents.
 struct Recorded<'l> {
     output: &'l Output,
     withheld: &'l [WithheldCount],
@@ -49,9 +50,9 @@ pub(super) fn replay(
     line: &Line,
 ) -> ReplayedOutput {
     let outcome = match recorded(line) {
-        None => Outcome::CannotTell("the line has no output of a command".to_owned()),
+        None => Outcome::CannotTell("the line records no output of a command".to_owned()),
         Some(_) if !may_know(vault, source, line) && !is_own(vault, line) => {
-            cannot_tell("you may not read all that it has")
+            cannot_tell("you may not read all of it")
         }
         Some(recorded) => match again(session, vault, line) {
             Ok(printed) => compare(vault, line, &recorded, &printed),
@@ -75,13 +76,13 @@ fn recorded(line: &Line) -> Option<Recorded<'_>> {
     }
 }
 
-/// Whether staged results may have stood beside the documents of an answer (STAGE-13). They belong to
+/// Returns true if staged results may have been part of an answer (STAGE-13). They belong to
 /// no checkpoint.
 fn may_have_staged(vault: &Vault, line: &Line) -> bool {
     let is_staged = |text: &Text| text.uri.as_deref().is_some_and(is_staged);
     match &line.event {
         Event::Access(access) => access.documents.iter().any(is_staged),
-        // Without their contents they are not named in the line.
+        // Without their contents, the line does not name them.
         Event::Listing(_) => line.request.verb == "resolve" && vault.files().exists(STAGING_CHAINS),
         _ => false,
     }
@@ -116,15 +117,14 @@ fn cannot_tell(why: impl Into<String>) -> Outcome {
     Outcome::CannotTell(why.into())
 }
 
-/// Whether it is the reader's own line.
+/// Returns true if it is the reader's own line.
 fn is_own(vault: &Vault, line: &Line) -> bool {
     let asked = line.request.principal.as_deref().map(PrincipalKey::of);
     let reader = vault.reader().principal().map(|(principal, _)| principal.to_string());
     asked.is_some() && asked == reader.as_deref().map(PrincipalKey::of)
 }
 
-/// Runs the command of a line as of its head, as the principal who asked then: who asks decides what
-/// there is to read.
+/// Runs the command of a line as of its head, as its principal, who determines what may be read.
 fn again(session: &Session<'_>, vault: &Vault, line: &Line) -> Result<Printed, Outcome> {
     let args = &line.request.args;
     if args.terminal {
@@ -148,7 +148,7 @@ fn again(session: &Session<'_>, vault: &Vault, line: &Line) -> Result<Printed, O
         cwd: vault.root().join(cwd),
         vars: principal.collect(),
         is_recorded: false,
-        git: |_, _, _| Err(GitError::NotRun("a command is made again without git".to_owned())),
+        git: |_, _, _| Err(GitError::NotRun("a command is repeated without git".to_owned())),
         emails: Emails::default(),
         ..outside.duplicate()
     };
@@ -187,11 +187,11 @@ impl Printed {
     }
 }
 
-/// Reads the words of a line as a command that may be run again.
+/// Parses the words of a line as a command that may be run again.
 fn parse(argv: &[String]) -> Result<Cli, Outcome> {
     let words = std::iter::once("ctx").chain(argv.iter().map(String::as_str));
     let (cli, verb) = help_groups::parse(words.map(Into::into).collect())
-        .map_err(|_| cannot_tell("its words are no command of this version"))?;
+        .map_err(|_| cannot_tell("its words are not a command of this version"))?;
     let is_of_checkpoint = match &cli.verb {
         Given::Read(_)
         | Given::Resolve(_)
@@ -208,7 +208,7 @@ fn parse(argv: &[String]) -> Result<Cli, Outcome> {
     }
 }
 
-/// The log as it was when a line was recorded.
+/// Returns the log as it was when a line was recorded.
 fn log_at_head(vault: &Vault, line: &Line) -> Result<Log, Outcome> {
     let Some(head) = &line.request.head else {
         return Err(cannot_tell("the line names no checkpoint"));

@@ -1,4 +1,4 @@
-//! The staged results beside the documents of an answer (STAGE-13).
+//! The staged results in an answer, after its documents (STAGE-13).
 
 use super::Resolve;
 use crate::front::cli::session::Session;
@@ -20,7 +20,7 @@ pub(super) fn print(args: &Resolve, session: &mut Session<'_>, beside: &Beside) 
     }
 }
 
-/// What did not fit is part of the answer, and no failure.
+/// Omitted results are part of the answer, and not a failure.
 pub(super) fn note_left_out(session: &mut Session<'_>, beside: &Beside) {
     if beside.left_out.is_empty() {
         return;

@@ -9,7 +9,7 @@ use crate::service::report::review::QueuedReport;
 use crate::service::workspace::call::review;
 use crate::values::text_util::count;
 
-/// So many steps that may be incomplete are named.
+/// Maximum number of named steps that may be incomplete.
 const MOST_INCOMPLETE: usize = 10;
 
 pub(super) fn run(
@@ -48,7 +48,7 @@ pub(super) fn run(
         if let Some(why) = one.lapsed {
             let why = shown(why);
             ui.note(&format!(
-                "warning: {id} cannot be approved, because an approval counts no more: {why}"
+                "warning: {id} cannot be approved, because an approval is no longer valid: {why}"
             ));
         }
         if let Some(again) = &one.again {
@@ -56,7 +56,7 @@ pub(super) fn run(
             ui.note(&format!("hint: {}", shown(&again)));
         }
         if let Some(version) = one.after {
-            ui.note(&format!("note: {id} is ratified after v{version} is decided, which awaits upon its retirement"));
+            ui.note(&format!("note: {id} is ratified after v{version} is decided, which was submitted after its retirement"));
         }
     }
     if others > 0 {

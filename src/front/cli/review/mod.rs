@@ -7,10 +7,10 @@ use super::session::Session;
 use super::{Answer, Locking};
 use crate::service::report::failure::Failure;
 
-/// List what awaits a decision, or show one submission
+/// List pending submissions, or show one
 ///
-/// Lists the submissions that you may approve, the oldest first, and of equal age the largest first;
-/// --all lists those of others too. `ctx review show ID` prints the changes of one.
+/// Lists the submissions that you may approve, the oldest first, and of equal age the largest
+/// first; --all includes those of others. `ctx review show ID` prints the changes of one.
 #[derive(Debug, clap::Args)]
 #[command(args_conflicts_with_subcommands = true)]
 #[command(after_help = "Examples:\n  ctx review\n  ctx review --all --json\n  \
@@ -18,7 +18,7 @@ ctx review show nodes/policies/returns")]
 pub(super) struct Review {
     #[command(subcommand)]
     action: Option<Action>,
-    /// List every submission, also those that you may not approve
+    /// List every submission, including those that you may not approve
     #[arg(long)]
     all: bool,
     #[command(flatten)]

@@ -16,12 +16,13 @@ use crate::values::text_util::count;
 /// Show the changes of one submission, and who may approve it
 ///
 /// Compares the submitted text with the published one: first the fields of the frontmatter, without
-/// those that every step sets, then the lines of the frontmatter where comments, order or spelling
-/// differ too, then the body. What a page does not show is named. A line that begins with `~` has marked words: removed
-/// ones as `[-…-]`, added ones as `{+…+}`, on a terminal in colours. A line that has such marks
-/// itself is shown as removed and added. Needs the role viewer; the access is recorded.
-/// With --version, a submission that was decided is shown too, compared with what was published when
-/// it was made: to its submitter, and to editors and reviewers of its text.
+/// those that every step sets, then the lines of the frontmatter if comments, order or spelling
+/// differ too, then the body. Parts that a page does not show are named. A line that begins with
+/// `~` has marked words: removed ones as `[-…-]`, added ones as `{+…+}`, on a terminal in colours.
+/// A line that has such marks itself is shown as removed and added. Needs the role viewer; the
+/// access is recorded. With --version, it also shows a submission that was decided, compared with
+/// the text that was published when it was made: to its submitter, and to editors and reviewers of
+/// its text.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  ctx review show nodes/policies/returns\n  \
 ctx review show nodes/policies/returns --version 4\n  \
@@ -73,7 +74,7 @@ fn head(session: &mut Session<'_>, report: &SubmissionReport<'_>) {
     let base = match one.base.0 {
         0 if one.action == QueuedAction::Emergency => String::new(),
         0 => match report.former {
-            Some(former) => format!(", upon the retirement of v{former}"),
+            Some(former) => format!(", after the retirement of v{former}"),
             None => ", the first version".to_owned(),
         },
         base => format!(", based on v{base}"),
@@ -225,7 +226,7 @@ fn foot(session: &mut Session<'_>, report: &SubmissionReport<'_>, me: &str) {
     if report.barred_by_loss && report.fault.is_none() {
         let of = Call::new(Verb::AuditDismiss).value(report.submission.id.as_str());
         let hint = Hint::call(
-            "a merge gave up submissions of it, whose submitters may not approve it; {} by another reviewer of the vault ends that",
+            "a merge lost submissions of it, whose submitters may not approve it; {} by another reviewer of the vault ends that",
             of.word("--reason").word("TEXT"),
         );
         session.ui.note(&format!("hint: {}", shown(&hint.render(session.ui.spell()))));

@@ -11,12 +11,13 @@ use crate::service::workspace::source::ALL;
 use crate::text::document::validate::Severity;
 use crate::values::text_util::count;
 
-/// Find what is wrong with sources, live and published
+/// Find problems of sources, live and published
 ///
-/// Of the live files: values that a source cannot have, servers that are not declared, dependencies
-/// that are broken or in a cycle, and links to sources that are not in `depends_on`. Of the published
-/// sources: servers that the sealed configuration does not declare, and dependencies that are missing,
-/// retired, no source, or in a cycle. Exit code 1 if there is an error.
+/// Checks the live files for values that a source cannot have, servers that are not declared,
+/// dependencies that are broken or in a cycle, and links to sources that are not in `depends_on`.
+/// Checks the published sources for servers that the sealed configuration does not declare, and
+/// for dependencies that are missing, retired, not a source, or in a cycle. Exit code 1 if there
+/// is an error.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  ctx source check --json")]
 pub(super) struct Check {}

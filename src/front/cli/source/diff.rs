@@ -17,26 +17,26 @@ use crate::service::workspace::staging::{Difference, PromotedFrom, recorded};
 /// Show what changed between the last two staged results of a source
 ///
 /// Compares the last result that is kept and that you may see with the one before it of the same
-/// server and tools; where a session is named, with `--session` or CTX_SESSION, of those that you
-/// recorded in it. What was asked of the tools is not recorded: results of different questions differ,
-/// too. JSON is compared by structure: each part that was added, removed or changed, with its JSON
-/// Pointer. Other texts are compared by their lines. What changed stands between two lines that mark
-/// it as data. Documents that were promoted from earlier results of the same server and tools follow,
-/// with whether the last result still has their content.
+/// server and tools; if a session is named, with `--session` or CTX_SESSION, it compares those that
+/// you recorded in it. The arguments of the tools are not recorded: results of different questions
+/// differ, too. JSON is compared by structure: each part that was added, removed or changed, with
+/// its JSON Pointer. Other texts are compared by their lines. The changes are between two lines
+/// that mark them as data. Documents that were promoted from earlier results of the same server and
+/// tools follow, with whether the last result still has their content.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  ctx source diff sources/prices\n  \
 ctx source diff sources/prices --every-session --json")]
 pub(super) struct Diff {
     /// Id or file of a source
     id: String,
-    /// Compare the results of every session, also where one is named
+    /// Compare the results of every session, even if one is named
     #[arg(long)]
     every_session: bool,
     #[command(flatten)]
     limit: Limit,
 }
 
-/// How many changed parts, or lines of a difference, are printed unless more are asked for.
+/// Default number of printed parts, or lines of a difference.
 const MANY: usize = 1000;
 
 pub(super) fn run(args: &Diff, session: &mut Session<'_>) -> Result<Answer, Failure> {
@@ -107,7 +107,7 @@ fn report(of: &PromotedFrom) -> PromotedFromReport {
     PromotedFromReport { document, entry, published: of.published, current: of.is_current }
 }
 
-/// What a steward has to know of a document that was promoted from an earlier result.
+/// Returns the sentence for a steward about a document that was promoted from an earlier result.
 fn sentence(of: &PromotedFrom) -> String {
     let document = shown(of.document.as_str()).into_owned();
     let state = match of.published {

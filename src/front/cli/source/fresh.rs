@@ -14,11 +14,11 @@ use crate::service::workspace::version::published;
 
 /// Report whether a recorded result of a source may be used again
 ///
-/// Looks for a result that was recorded in the same session by the same principal, without an error,
-/// as the published version of the source says, and not longer ago than its `cache_ttl`. Prints the
-/// name of its line and until when it is fresh; if the result was staged and is kept, it follows
-/// between two lines that mark it as data. A result that was discarded or erased is not fresh. Exit
-/// code 1 if there is none.
+/// Searches for a result that was recorded in the same session by the same principal, without an
+/// error, as the published version of the source demands, and not longer ago than its `cache_ttl`.
+/// Prints the name of its line and until when it is fresh; if the result was staged and is kept, it
+/// follows between two lines that mark it as data. A result that was discarded or erased is not
+/// fresh. Exit code 1 if there is none.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  ctx source fresh sources/vendor-tickets --session s-42\n  \
 ctx source fresh sources/vendor-tickets --session s-42 --json")]
@@ -54,7 +54,7 @@ pub(super) fn run(args: &Fresh, session: &mut Session<'_>) -> Result<Answer, Fai
         Some(ActKind::Erase) => Some(Stale::Erased),
         _ => None,
     });
-    // A terminal would obey what the bytes say.
+    // A terminal would interpret the bytes.
     if args.raw && session.workspace.options.command.terminal {
         let message = "bytes as they were received are not printed to a terminal";
         return Err(Failure::new(Code::Usage, message).hint("send them to a file or a pipe"));

@@ -12,7 +12,7 @@ use crate::service::report::source::SourcesReport;
 use crate::service::workspace::ask::Asked;
 use crate::service::workspace::source::ALL;
 
-/// List published sources with what each calls
+/// List published sources with their calls
 ///
 /// Prints the id, version, transport, server, tools, time to live in seconds, staging policy and
 /// dependencies of each source.

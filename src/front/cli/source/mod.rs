@@ -15,11 +15,11 @@ use super::ui::shown;
 use crate::read::source::SourceCall;
 use crate::service::report::failure::Failure;
 
-/// List, show, order and check sources; record what they gave
+/// List, show, order and check sources; record their results
 ///
-/// A source node says which tools of which server an agent calls, and in which order. ctx never
-/// calls them for a vault. The agent does, and records each result: the access log then names the
-/// version of the source and the hash of what came back.
+/// A source node names the tools of a server that an agent calls, and their order. ctx never calls
+/// them for a vault. The agent does, and records each result: the access log then names the version
+/// of the source and the hash of the result.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  ctx source list\n  \
 ctx source order pack:procurement.onboarding --json\n  \
@@ -56,7 +56,7 @@ pub(super) fn run(args: &Source, session: &mut Session<'_>) -> Result<Answer, Fa
     }
 }
 
-/// Prints a result: as it is to a pipe, harmless to a terminal.
+/// Prints a result: unchanged to a pipe, escaped to a terminal.
 fn result(session: &mut Session<'_>, bytes: &[u8]) {
     match std::str::from_utf8(bytes) {
         Ok(text) => session.ui.harmless(text),
@@ -67,7 +67,7 @@ fn result(session: &mut Session<'_>, bytes: &[u8]) {
     }
 }
 
-/// What a source calls, as cells of a table.
+/// Returns the calls of a source as cells of a table.
 fn call_cells(call: &SourceCall<'_>) -> Vec<String> {
     let block = call.block;
     let needed: Vec<String> = call.needed().iter().map(ToString::to_string).collect();

@@ -11,11 +11,11 @@ use crate::service::workspace::ask::{Asked, Query, spelled};
 use crate::text::uri::Class;
 use crate::values::text_util::count;
 
-/// Print in which order sources are fetched, with what to call
+/// Print the order in which to fetch sources, with their calls
 ///
 /// Lists the sources that a selector, URI or id selects, and those that they depend on, each after
-/// its own dependencies. Those that are not selected themselves are marked `needed`. Exit code 1 if a
-/// dependency is missing, or sources depend on each other.
+/// its own dependencies. Those that are not selected themselves are marked `needed`. Exit code 1 if
+/// a dependency is missing, or sources depend on each other.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  ctx source order type:source\n  \
 ctx source order pack:procurement.onboarding --at 3 --json")]

@@ -11,14 +11,14 @@ use crate::service::workspace::argument::traces;
 use crate::service::workspace::source::{Recorded, call_of};
 use crate::values::model::stage::StagePolicy;
 
-/// Record what a source gave, in the session that fetched it
+/// Record the result of a source, in the session that fetched it
 ///
 /// Reads the result from standard input, at most 64 MiB, and appends its size and SHA-256 to the
-/// access log, with the version of the source that the last checkpoint publishes, the server and the
-/// tools. These must be the ones that the source declares. The session must be named, by --session
-/// or CTX_SESSION. Prints the name of the new line, which --depends-on of a later result of the same
-/// session takes; if the result was staged, a note names the entry. Exit code 5 if it cannot be
-/// recorded.
+/// access log, with the version of the source that the last checkpoint publishes, the server and
+/// the tools. These must be the ones that the source declares. The session must be named, by
+/// --session or CTX_SESSION. Prints the name of the new line, which --depends-on of a later result
+/// of the same session accepts; if the result was staged, a note names the entry. Exit code 5 if it
+/// cannot be recorded.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  \
 ctx source record sources/vendor-tickets --session s-42 --tools jira_search --server jira < result.json\n  \
@@ -33,27 +33,27 @@ pub(super) struct Record {
     /// Server that was used
     #[arg(long, value_name = "NAME")]
     server: Option<String>,
-    /// Whether the result came from a cache of the caller
+    /// Say whether a cache of the caller returned the result
     #[arg(long, value_enum)]
     cache: Option<CacheStatus>,
-    /// How long it took, in milliseconds
+    /// Duration of the call, in milliseconds
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(..=MAX_DURATION_MS))]
     duration_ms: Option<u64>,
-    /// What went wrong; the first 4096 bytes are recorded
+    /// Error of the call; the first 4096 bytes are recorded
     #[arg(long, value_name = "TEXT")]
     error: Option<String>,
-    /// What the result is, as in `application/json`
+    /// Media type of the result, as in `application/json`
     #[arg(long, value_name = "TYPE", value_parser = media_type)]
     media_type: Option<String>,
-    /// Recorded results of the sources it depends on that were used, with commas between them
+    /// Recorded results of its dependencies that were used, with commas
     #[arg(long, value_name = "TRACE,...", value_delimiter = ',')]
     depends_on: Vec<String>,
 }
 
-/// Whether a result came from a cache.
+/// The use of a cache for a result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 enum CacheStatus {
-    /// It did
+    /// The cache returned the result
     Hit,
     /// The tools were called
     Miss,
@@ -82,7 +82,7 @@ impl Record {
     }
 }
 
-/// Says whether a result is kept.
+/// Notes whether a result is kept.
 pub(super) fn note_staged(session: &mut Session<'_>, call: &SourceCall<'_>, recorded: &Recorded) {
     match &recorded.staged {
         Some(uri) => session.ui.note(&format!("staged as {}", shown(uri))),
@@ -90,7 +90,7 @@ pub(super) fn note_staged(session: &mut Session<'_>, call: &SourceCall<'_>, reco
     }
 }
 
-/// Why nothing but the hash of a result is kept (STAGE-9).
+/// Returns why only the hash of a result is kept (STAGE-9).
 fn not_kept(call: &SourceCall<'_>, recorded: &Hydration) -> &'static str {
     match (&recorded.error, call.block.stage) {
         (Some(_), _) => "the result is not staged: it was recorded with an error",

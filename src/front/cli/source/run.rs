@@ -11,15 +11,15 @@ use crate::service::report::source::{SourceRecordReport, SourceRunReport};
 use crate::service::workspace::source::call_of;
 use crate::service::workspace::version::published;
 
-/// Run your program for a source, and record what it printed
+/// Run your program for a source, and record its output
 ///
 /// Runs only a program that your own configuration names for the server of the source, under
-/// `vaults: {VAULT: {sources: {SERVER: {command: [...], timeout: 30s, max_bytes: 10MB, env: [...]}}}}`
-/// in ~/.config/contextnest/config.yaml, and only for the transports cli and rest. A vault can name
-/// none. The program gets one line of JSON that says what to call, and no variables but PATH, HOME,
-/// LANG, TZ and those of `env`. What it prints is the result: it is recorded as `ctx source record`
-/// does, then printed. A program that fails, is late or prints too much is ended with all that it
-/// started; that is recorded too, and the exit code is 5.
+/// `vaults: {VAULT: {sources: {SERVER: {command: [...], timeout: 30s, max_bytes: 10MB, env:
+/// [...]}}}}` in ~/.config/contextnest/config.yaml, and only for the transports cli and rest. A
+/// vault cannot name one. The program gets one line of JSON that describes the call, and no
+/// variables but PATH, HOME, LANG, TZ and those of `env`. Its output is the result: it is recorded
+/// as `ctx source record` does, then printed. A program that fails, is late or prints too much is
+/// ended with all processes that it started; that is recorded too, and the exit code is 5.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Example:\n  ctx source run sources/vendor-tickets --session s-42 > result.json"
@@ -27,7 +27,7 @@ use crate::service::workspace::version::published;
 pub(super) struct Run {
     /// Id or file of a published source
     id: String,
-    /// Record what the result is, as in `application/json`
+    /// Record this media type of the result, as in `application/json`
     #[arg(long, value_name = "TYPE", value_parser = crate::read::source::claim::media_type)]
     media_type: Option<String>,
 }

@@ -13,10 +13,10 @@ use crate::service::workspace::version::published;
 use crate::text::uri::Class;
 use crate::values::model::hint::{Call, Hint, Verb};
 
-/// Show one source: what it calls, and its instructions
+/// Show one source: its calls, and its instructions
 ///
-/// The instructions are between two lines that name the version and end the text, as answers for
-/// agents are: they are data of the vault, not words of ctx. Showing them is recorded as an access.
+/// The instructions are between two lines that name the version and end the text, like answers for
+/// agents: they are data of the vault, not words of ctx. Showing them is recorded as an access.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  ctx source show sources/vendor-tickets\n  \
 ctx source show sources/vendor-tickets@3 --json")]

@@ -9,8 +9,8 @@ use crate::service::report::staging::StagedActReport;
 
 /// Keep a staged entry past its retention
 ///
-/// Until it is unpinned, promoted or discarded. In a governed vault it needs the role reviewer at
-/// the scope of the source.
+/// The entry is kept until it is unpinned, promoted or discarded. In a governed vault it needs the
+/// role reviewer at the scope of the source.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  ctx stage pin 0a1b2c3d-17")]
 pub(super) struct Pin {
@@ -18,7 +18,7 @@ pub(super) struct Pin {
     one: One,
 }
 
-/// Let the retention of a staged entry count again
+/// Let the retention of a staged entry apply again
 ///
 /// In a governed vault it needs the role reviewer at the scope of the source.
 #[derive(Debug, clap::Args)]

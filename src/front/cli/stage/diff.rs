@@ -12,9 +12,9 @@ use crate::service::workspace::staging::{StagedView, lines_of, recorded};
 
 /// Show how a staged content differs from the one before it
 ///
-/// Compares with the entry of the same source that was staged before, or with the one that is named.
-/// JSON values are compared by structure, spelled line by line with keys in order; other texts by
-/// their lines. The difference is printed between two lines that mark it as data.
+/// Compares with the entry of the same source that was staged before, or with the one that is
+/// named. JSON values are compared by structure, spelled line by line with keys in order; other
+/// texts by their lines. The difference is printed between two lines that mark it as data.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  ctx stage diff 0a1b2c3d-17\n  \
 ctx stage diff 0a1b2c3d-17 0a1b2c3d-12")]
@@ -25,7 +25,7 @@ pub(super) struct Diff {
     /// The older entry; default: the one of the same source before it
     #[arg(value_name = "OLDER")]
     older: Option<String>,
-    /// Print the difference alone, as it is, without the lines that mark it as data
+    /// Print only the difference, without the lines that mark it as data
     #[arg(long, conflicts_with = "json")]
     raw: bool,
 }
@@ -49,7 +49,7 @@ pub(super) fn run(args: &Diff, session: &mut Session<'_>) -> Result<Answer, Fail
     let is_json = old.entry.canonical == new.entry.canonical;
     let lines = |content, entry: &StagedEntry| {
         lines_of(content, is_json.then_some(entry.entry.canonical)).ok_or_else(|| {
-            Failure::new(Code::Refused, format!("the content of `{}` is no text", entry.name()))
+            Failure::new(Code::Refused, format!("the content of `{}` is not text", entry.name()))
                 .hint("compare the bytes that `ctx stage show --raw` prints")
         })
     };
@@ -77,7 +77,7 @@ pub(super) fn run(args: &Diff, session: &mut Session<'_>) -> Result<Answer, Fail
     Ok(Answer::Yes)
 }
 
-/// The live entry of the same source that was staged before.
+/// Returns the live entry of the same source that was staged before.
 fn before<'v>(view: &'v StagedView, new: &StagedEntry) -> Result<&'v StagedEntry, Failure> {
     let all = view.visible();
     let older = all.into_iter().take_while(|one| one.name() != new.name());

@@ -10,13 +10,14 @@ use crate::values::text_util::count;
 
 /// Collect staged entries past their retention
 ///
-/// Pinned and promoted entries stay. Of a collected entry its line stays, and its content goes with
-/// the last entry that shares it. If a command was interrupted before it removed a content, or with
-/// --unclaimed, contents that no entry claims go too. With --dry-run nothing is written.
+/// Pinned and promoted entries stay. The line of a collected entry stays, and its content is
+/// removed with the last entry that shares it. If a command was interrupted before it removed a
+/// content, or with --unclaimed, contents that no entry claims are removed, too. With --dry-run
+/// nothing is written.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  ctx stage gc --dry-run")]
 pub(super) struct Gc {
-    /// Look through all contents for those that no entry claims
+    /// Search all contents for those that no entry claims
     #[arg(long)]
     unclaimed: bool,
     /// Show what would be collected; write nothing
@@ -28,19 +29,19 @@ pub(super) struct Gc {
 
 /// Remove a staged content at once, as personal data may require
 ///
-/// Ends every entry that shares the content, whatever its retention, and leaves their lines with the
-/// reason. Refused where a document holds the content. Commits of git that still hold the file are
-/// named: `ctx` does not rewrite them. In a governed vault it needs the role reviewer at the scope of
-/// the source, and ends only entries of sources at whose scopes the principal has it. Entries of other
-/// sources that share the content keep it, and are never named: only a reviewer at every scope is told
-/// that the content is gone, and which commits hold it.
+/// Ends every entry that shares the content, whatever its retention, and keeps their lines with the
+/// reason. It is refused if a document contains the content. Commits of git that still contain the
+/// file are named: `ctx` does not rewrite them. In a governed vault it needs the role reviewer at
+/// the scope of the source, and ends only entries of sources at whose scopes the principal has it.
+/// Entries of other sources that share the content keep it, and are never named: only a reviewer at
+/// every scope is told that the content is gone, and which commits contain it.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  ctx stage erase 0a1b2c3d-17 --reason 'holds a home address'")]
 pub(super) struct Erase {
     /// URI of the entry, or the last part of it
     #[arg(value_name = "ENTRY")]
     entry: String,
-    /// Why; it is part of the record, so it must not repeat the content
+    /// Reason; it is part of the record, so it must not repeat the content
     #[arg(long, value_name = "TEXT")]
     reason: String,
     /// Show what would be erased; write nothing
@@ -104,19 +105,19 @@ pub(super) fn erase(args: &Erase, session: &mut Session<'_>) -> Result<Answer, F
         if erased.in_git {
             let path = &erased.path;
             session.ui.note(&format!(
-                "warning: git may hold it: `git log --all -- {path}` in the vault's folder says so"
+                "warning: git may contain it: `git log --all -- {path}` in the vault's folder shows it"
             ));
         }
     }
     if let Some(why) = &report.git {
         let why = shown(why).into_owned();
-        session.ui.note(&format!("warning: it is not known whether git holds the content: {why}"));
+        session.ui.note(&format!("warning: it is unknown whether git contains the content: {why}"));
     }
     for commit in &report.commits {
-        session.ui.note(&format!("warning: the git commit {commit} holds the content"));
+        session.ui.note(&format!("warning: the git commit {commit} contains the content"));
     }
     if erased.more {
-        session.ui.note("warning: further commits hold it");
+        session.ui.note("warning: further commits contain it");
     }
     });
     Ok(Answer::Yes)

@@ -10,8 +10,9 @@ use crate::values::text_util::count;
 
 /// List staged entries, the oldest first
 ///
-/// Ended entries are listed with --all. `--session` names the session whose entries are listed; in a
-/// governed vault who is no editor or reviewer of a source sees entries only with it.
+/// Ended entries are listed with --all. `--session` names the session whose entries are listed; in
+/// a governed vault, a principal who is not an editor or reviewer of a source sees entries only
+/// with it.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  ctx stage list --source sources/prices --all")]
 pub(super) struct List {
@@ -56,7 +57,7 @@ pub(super) fn run(args: &List, session: &mut Session<'_>) -> Result<Answer, Fail
     Ok(answer)
 }
 
-/// An entry as a row of a table.
+/// Returns an entry as a row of a table.
 pub(in crate::front::cli) fn row(staged: &StagedReport) -> Vec<String> {
     let text = |text: &str| shown(text).into_owned();
     vec![

@@ -1,4 +1,4 @@
-//! `ctx stage`: what sources returned, and what becomes of it.
+//! `ctx stage`: results of sources, and the acts on them.
 
 mod acts;
 mod diff;
@@ -18,14 +18,14 @@ use crate::values::model::id::DocumentId;
 
 /// List, show, promote and remove staged results of sources
 ///
-/// What an agent fetched from a source is kept as a staged entry, where the vault says so, until its
-/// retention ends. It is no document: nothing is served to agents that was not asked for. You see
-/// the entries of your own session; in a governed vault those of others only as editor or reviewer
-/// of the source. An entry is named by its URI, or by the last part of it.
+/// A result that an agent fetched from a source is kept as a staged entry, if the vault says so,
+/// until its retention ends. It is not a document: agents get it only if they ask for it. You see
+/// the entries of your own session; in a governed vault you see those of others only as editor or
+/// reviewer of the source. An entry is named by its URI, or by the last part of it.
 ///
-/// With `bind: true` under `staging:` in .context/config.yaml each checkpoint holds number and hash
-/// of the last line of each chain of entries, so that `ctx verify` finds on every machine that lines
-/// before it are missing or were replaced.
+/// With `bind: true` under `staging:` in .context/config.yaml each checkpoint contains the number
+/// and hash of the last line of each chain of entries, so that `ctx verify` detects on every
+/// machine that lines before it are missing or were replaced.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  ctx stage list --source sources/prices\n  \
 ctx stage show 0a1b2c3d-17\n  ctx stage promote 0a1b2c3d-17 --to nodes/prices/2026-11\n  \
@@ -62,8 +62,8 @@ pub(super) fn run(args: &Stage, session: &mut Session<'_>) -> Result<Answer, Fai
     }
 }
 
-/// Warns where a chain is damaged, so that entries and acts may be missing from the answer; gives how
-/// the verb ends then.
+/// Warns of damaged chains, because entries and acts may be missing from the answer; returns the
+/// answer of the verb then.
 pub(super) fn warn_of_damage<'d>(
     session: &mut Session<'_>,
     damaged: impl Iterator<Item = &'d DocumentId>,

@@ -9,9 +9,9 @@ use crate::write::publish::Mode;
 
 /// Make a document of a staged entry
 ///
-/// The body of the document is the content, byte for byte, and `promoted_from` names the entry. It is
-/// published, or in a governed vault submitted for review. Needs the role editor at the scope of the
-/// new document. A promoted entry is never collected.
+/// The body of the document is the content, byte for byte, and `promoted_from` names the entry. It
+/// is published, or in a governed vault submitted for review. Needs the role editor at the scope of
+/// the new document. A promoted entry is never collected.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  ctx stage promote 0a1b2c3d-17 --to nodes/prices/2026-11 \
 --title 'Prices of November' --tags prices")]
@@ -25,7 +25,8 @@ pub(super) struct Promote {
     /// Title; default: the last part of the id
     #[arg(long)]
     title: Option<String>,
-    /// Type: document, snippet, glossary, persona, prompt, tool, reference, skill, or a word of your own
+    /// Type: document, snippet, glossary, persona, prompt, tool, reference, skill, or a word of
+    /// your own
     #[arg(long = "type", value_name = "TYPE")]
     node_type: Option<String>,
     /// Tags, separated by commas

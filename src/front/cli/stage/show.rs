@@ -12,8 +12,8 @@ use crate::service::report::staging::{StagedReport, StagedShowReport, block};
 /// Print a staged entry, its content between two lines that mark it as data
 ///
 /// The content was never reviewed. With --raw only the bytes are printed, exactly as they were
-/// received, to a pipe or a file. Of an ended entry the record is printed, and exit code 1 tells that
-/// the content is gone.
+/// received, to a pipe or a file. For an ended entry the record is printed, and exit code 1 shows
+/// that the content is gone.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  ctx stage show 0a1b2c3d-17\n  \
 ctx stage show contextnest://staged/sources/prices/0a1b2c3d-17 --raw > prices.json")]
@@ -40,7 +40,7 @@ pub(super) fn run(args: &Show, session: &mut Session<'_>) -> Result<Answer, Fail
         return Ok(Answer::No);
     }
     let content = view.content(&vault, entry)?.handed_out(entry);
-    // A terminal would obey what the bytes say.
+    // A terminal would interpret the bytes.
     if args.raw && session.workspace.options.command.terminal {
         let message = "bytes as they were received are not printed to a terminal";
         return Err(Failure::new(Code::Usage, message).hint("send them to a file or a pipe"));

@@ -10,7 +10,7 @@ use crate::service::report::failure::Failure;
 use crate::service::workspace::stewards::{self, Assigning};
 use crate::write::publish::Mode;
 
-/// At which scope.
+/// The scope.
 #[derive(Clone, Debug, clap::Args)]
 #[group(required = true, multiple = false)]
 struct ScopeArgs {

@@ -20,9 +20,9 @@ use crate::write::publish::Mode;
 
 /// Print the reviewers as a CODEOWNERS file
 ///
-/// The syntax is that of GitHub and GitLab. Comments name what it cannot express: roles but
-/// `reviewer`, scopes of tags, settings of reviews, and names that are no address. With
-/// `reads: stewards` it needs a role at the whole vault.
+/// The syntax is that of GitHub and GitLab. Comments name the assignments that it cannot express:
+/// roles other than `reviewer`, scopes of tags, settings of reviews, and names that are not an
+/// address. With `reads: stewards` it needs a role at the whole vault.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  ctx steward export --codeowners > .github/CODEOWNERS")]
 pub(super) struct Export {
@@ -41,8 +41,8 @@ pub(super) fn export(args: &Export, session: &mut Session<'_>) -> Result<Answer,
     known?;
     let own = session.workspace.own_scopes(&vault, source.log(&vault)?, &found)?;
     if own.is_some() {
-        // A file that left out scopes would give their documents other owners.
-        let message = "you may not read `stewards.yaml`, of which every scope is exported";
+        // A file without some scopes would give their documents other owners.
+        let message = "an export needs every scope of `stewards.yaml`, and you may not read it";
         return Err(Failure::new(Code::NotASteward, message)
             .hint("`ctx steward list` lists the scopes at which you have a role"));
     }
@@ -60,8 +60,9 @@ pub(super) fn export(args: &Export, session: &mut Session<'_>) -> Result<Answer,
 /// Make owners of a CODEOWNERS file reviewers, and publish stewards.yaml
 ///
 /// Patterns that are the whole vault, one folder or one file become scopes; every other line is
-/// reported. Assignments of the file stay, and a principal with a lesser role becomes a reviewer. In a
-/// governed vault the change needs a review. Where all of it is assigned already, nothing is published.
+/// reported. Assignments of the file stay, and a principal with a lesser role becomes a
+/// reviewer. In a governed vault the change needs a review. If all of it is assigned already,
+/// nothing is published.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  ctx steward import --codeowners .github/CODEOWNERS --dry-run\n  \
@@ -71,7 +72,7 @@ pub(super) struct Import {
     /// The CODEOWNERS file
     #[arg(long, value_name = "FILE", required = true)]
     codeowners: std::path::PathBuf,
-    /// Who an owner with an `@` is; repeatable, also for one owner
+    /// Principal of an owner with an `@`; repeatable, also for one owner
     #[arg(long = "owner", value_name = "HANDLE=PRINCIPAL")]
     owners: Vec<String>,
     /// Note to store with the version (covered by no hash)

@@ -26,7 +26,8 @@ pub(super) fn run(args: &List, session: &mut Session<'_>) -> Result<Answer, Fail
     let (found, known) = session.workspace.stewards_at(&vault, source.log(&vault)?, at)?;
     let own = match known {
         Ok(()) => session.workspace.own_scopes(&vault, source.log(&vault)?, &found)?,
-        // If the configuration cannot be read, the assignments in `stewards.yaml` give no role.
+        // If the configuration cannot be read, the assignments in `stewards.yaml` do not give
+        // roles.
         Err(why) if !found.in_force.stewards.is_empty() => return Err(why),
         Err(why) => {
             session.ui.withhold(&why);

@@ -18,8 +18,8 @@ use crate::values::model::layout::STEWARDS;
 ///
 /// A steward is a principal with a role (`viewer`, `editor`, `reviewer`) at a scope, in
 /// stewards.yaml. The first scope with a steward decides: the document, its folders from the
-/// longest, its tags in alphabetical order, the vault. Scopes do not add up. What is published
-/// counts, never the live file.
+/// longest, its tags in alphabetical order, the vault. Scopes do not add up. Published assignments
+/// are in force, never the live file.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  ctx steward list\n  ctx steward who nodes/legal/contract\n  \
 ctx steward assign ana@example.com reviewer --whole-vault\n  \
@@ -50,7 +50,8 @@ pub(super) fn run(args: &Steward, session: &mut Session<'_>) -> Result<Answer, F
     }
 }
 
-/// Notes what the stewards in force are not, and says how the verb ends. A report as JSON has it all.
+/// Notes the limits of the stewards in force; returns the answer of the verb. A report as JSON
+/// contains all of it.
 pub(super) fn note_basis(session: &mut Session<'_>, found: &StewardsAt) -> Answer {
     if session.ui.json {
         let basis = &found.in_force.basis;
@@ -71,8 +72,9 @@ pub(super) fn note_basis(session: &mut Session<'_>, found: &StewardsAt) -> Answe
             return Answer::Yes;
         }
         Basis::Invalid { version, problems } => {
-            let line =
-                format!("version {version} of stewards.yaml has problems, so it has no stewards");
+            let line = format!(
+                "version {version} of stewards.yaml has problems, so it assigns no stewards"
+            );
             session.ui.note(&format!("error: {line}"));
             for problem in problems {
                 let text = format!("error[{}]: stewards.yaml: {problem}", problem.code());
@@ -89,19 +91,19 @@ pub(super) fn note_basis(session: &mut Session<'_>, found: &StewardsAt) -> Answe
         session.ui.note(line);
     }
     if !governs {
-        session.ui.note("note: the vault is ungoverned, so that publication asks no steward");
+        session.ui.note("note: the vault is ungoverned, so publication needs no steward");
     }
     answer
 }
 
-/// Whether the live file has changes, which a change of it publishes too.
+/// Returns true if the live file has edits, which a change of it would publish too.
 fn has_edits(session: &mut Session<'_>, vault: &Vault) -> Result<bool, Failure> {
     let log = session.log(vault)?;
     let is_edited = session.workspace.stewards_at(vault, &log, None)?.0.is_edited;
     Ok(is_edited && vault.files().exists(STEWARDS))
 }
 
-/// Warns of these after they were made a version of.
+/// Warns of such edits after they became part of a version.
 fn warn_of_edits(session: &mut Session<'_>, has_edits: bool) {
     if has_edits {
         let does = if session.ui.is_governed() { "submits" } else { "publishes" };
@@ -110,12 +112,12 @@ fn warn_of_edits(session: &mut Session<'_>, has_edits: bool) {
     }
 }
 
-/// A scope in a line.
+/// Returns a scope as text on one line.
 pub(super) fn scope(scope: &Scope) -> String {
     shown(&scope.to_string()).into_owned()
 }
 
-/// A steward as a row of a table.
+/// Returns a steward as a row of a table.
 fn row(holder: &Holder<'_>) -> Vec<String> {
     let group = holder.group.map(|group| format!("group {}", shown(group)));
     let name = shown(holder.principal.as_str()).into_owned();

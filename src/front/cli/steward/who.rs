@@ -13,7 +13,7 @@ use crate::values::text_util::count;
 
 /// Explain which scope decides about a document, and which were passed over
 ///
-/// The tags of the live file count, if there is one; with `--at` those of the published text. The
+/// The tags of the live file apply, if there is one; with `--at` those of the published text. The
 /// document need not be published.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  ctx steward who nodes/legal/contract\n  \

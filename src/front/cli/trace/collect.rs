@@ -15,13 +15,14 @@ use crate::values::text_util::count;
 
 /// Copy the logs of several machines into one folder
 ///
-/// Each DIR has the log files of one vault, as the folder in `contextnest/audit` of a user's state
-/// directory, or that folder in it; or it is a vault that keeps its accesses. A log is copied if every hash and chain in it is right, and no
-/// line names a checkpoint with another hash than this vault. Run it again to copy what is new: a
-/// copy only grows. What `ctx trace prune` deleted from a source stays in the copy. If the copy has
-/// other lines that its source no longer has, that is reported (`audit-rollback`), and the copy stays
-/// as it is. So are logs of two machines that were made from one image with a state directory in
-/// it: both continue one log. Collect each of these into a folder of its own. Exit code 1 if a log was
+/// Each DIR has the log files of one vault, like the folder in `contextnest/audit` of a user's
+/// state directory, or contains that folder; or it is a vault that keeps its accesses. A log is
+/// copied if every hash and chain in it is valid, and no line names a checkpoint with another hash
+/// than this vault. Run the command again to copy new lines: a copy only grows. Lines that `ctx
+/// trace prune` deleted from a source stay in the copy. If the copy has other lines that its source
+/// no longer has, that is reported (`audit-rollback`), and the copy stays as it is. The same
+/// applies to logs of two machines that were made from one image with a state directory in it: both
+/// continue one log. Collect each of these into a folder of its own. Exit code 1 if a log was
 /// refused. `--logs` of the other commands reads the folder.
 #[derive(Debug, clap::Args)]
 #[command(
@@ -32,7 +33,7 @@ pub(super) struct Collect {
     /// Folders with logs
     #[arg(required = true, value_name = "DIR")]
     sources: Vec<PathBuf>,
-    /// Folder of the copies; it is made if it is not there
+    /// Folder of the copies; made if it does not exist
     #[arg(long, value_name = "DIR")]
     into: PathBuf,
 }

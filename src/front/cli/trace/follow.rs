@@ -14,10 +14,11 @@ use crate::service::workspace::recording::of_log;
 
 /// Print accesses and changes as they are recorded
 ///
-/// Begins after what is recorded already, and ends with Ctrl-C, at the time of `--to`, or when the
-/// reader of the output goes away. With `--json` each line is an object on a line of its own. Lines that are not what
-/// their hashes say are reported on stderr; `ctx trace verify` checks the chain. A log that cannot be read, as a folder
-/// that is a link, is warned of; the others are followed, and the exit code is 1.
+/// Begins after the lines that are recorded already, and ends with Ctrl-C, at the time of `--to`,
+/// or when the reader of the output closes it. With `--json` each line is an object on a line of
+/// its own. Lines that do not match their hashes are reported on stderr; `ctx trace verify` checks
+/// the chain. A log that cannot be read, such as a folder that is a link, is reported; the others
+/// are followed, and the exit code is 1.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  ctx trace follow --agent scout\n  \
 ctx trace follow --document nodes/policies/returns --count 1 --for 60")]
@@ -32,7 +33,7 @@ pub(super) struct Follow {
     seconds: Option<u64>,
 }
 
-/// The time between two looks at the folder.
+/// The time between two checks of the folder.
 const PAUSE: Duration = Duration::from_millis(200);
 
 pub(super) fn run(args: &Follow, session: &mut Session<'_>) -> Result<Answer, Failure> {
@@ -92,7 +93,7 @@ pub(super) fn run(args: &Follow, session: &mut Session<'_>) -> Result<Answer, Fa
     Ok(if is_short || is_partial { Answer::No } else { Answer::Yes })
 }
 
-/// Warns of a log that cannot be followed: the others are.
+/// Warns of a log that cannot be followed; the others are.
 pub(super) fn warn_of(session: &mut Session<'_>, why: &io::Error) {
     let why = why.to_string();
     session

@@ -14,14 +14,14 @@ use crate::service::workspace::recording::of_log;
 /// A format of other programs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(super) enum Format {
-    /// OTLP/JSON, one request with one span a line, for a collector of OpenTelemetry
+    /// OTLP/JSON for OpenTelemetry, one request with one span a line
     Otlp,
     /// One document of W3C PROV in PROV-JSON
     ProvJson,
 }
 
-/// Prints the lines that a filter wants, those of each writer in their order. Some faults of the logs
-/// are known already.
+/// Prints the lines that match a filter, those of each writer in their order. `faults` are
+/// already known.
 pub(super) fn list(
     format: Format,
     (all, filter): (&[Logs], &Filter),
@@ -66,8 +66,8 @@ fn span(session: &mut Session<'_>, line: &Line) {
     session.ui.json(&otlp::request(line));
 }
 
-/// Adds the accesses and hydrations before each output among some lines that are not among them: an output is
-/// derived from all texts and results of its session, whichever lines were asked for.
+/// Adds the accesses and hydrations that precede the outputs among some lines: an output is derived
+/// from all texts and results of its session, even if they were not requested.
 fn add_before(all: &[Logs], lines: &mut Vec<Line>) -> io::Result<Vec<Fault>> {
     let mut outputs: BTreeMap<String, Vec<Line>> = BTreeMap::new();
     for line in lines.iter().filter(|line| matches!(line.event, Event::Output(_))) {

@@ -11,11 +11,11 @@ use super::{named, trace_id};
 
 /// Keep accesses from being pruned, as a legal hold
 ///
-/// A hold is a file beside the access log of this machine, and where changes are recorded a line of
-/// the change log, so that other clones hold the same accesses. `ctx trace prune` deletes no line
-/// that a hold names, nor a later line of the same log. In a governed vault a reviewer of the whole
-/// vault places and lifts holds; with `reads: stewards` also a reviewer of the document that a hold
-/// names.
+/// A hold is a file next to the access log of this machine, and if changes are recorded also a line
+/// of the change log, so that other clones hold the same accesses. `ctx trace prune` deletes no
+/// line that a hold names, nor a later line of the same log. In a governed vault a reviewer of the
+/// whole vault places and lifts holds; with `reads: stewards` also a reviewer of the document that
+/// a hold names.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  \
 ctx trace hold place --session s-42 --reason 'case 2026-117'\n  ctx trace hold list\n  \
@@ -29,21 +29,21 @@ pub(super) struct HoldArgs {
 enum Action {
     /// Place a hold and print its name
     ///
-    /// With several options it holds the accesses that have all of them. `--session` and `--agent`
-    /// name the accesses that are held; the hold itself is recorded with CTX_SESSION and CTX_AGENT.
+    /// With several options it holds the accesses that match all of them. `--session` and `--agent`
+    /// name the held accesses; the hold itself is recorded with CTX_SESSION and CTX_AGENT.
     Place(PlaceHold),
     /// List the holds that are in force
     List,
     /// End a hold on this machine
     ///
-    /// Where changes are recorded, the line ends it for clones that have no file of it. A machine
-    /// with such a file holds the accesses until the hold is lifted there.
+    /// If changes are recorded, the line ends it for clones without a file of it. A machine with
+    /// such a file holds the accesses until the hold is lifted there.
     Lift(Lift),
 }
 
 #[derive(Debug, clap::Args)]
 struct PlaceHold {
-    /// Why the accesses are held
+    /// Reason to hold the accesses
     #[arg(long, value_name = "TEXT")]
     reason: String,
     /// Hold accesses by this principal
@@ -63,14 +63,14 @@ struct PlaceHold {
 struct Lift {
     /// Name of the hold, as `ctx trace hold list` prints it
     hold: String,
-    /// Why it ends
+    /// Reason to end the hold
     #[arg(long, value_name = "TEXT")]
     reason: String,
     #[command(flatten)]
     locking: Locking,
 }
 
-/// More bytes than a reason needs.
+/// Maximum length of a reason, in bytes.
 const MOST_REASON: usize = 4096;
 
 pub(super) fn run(args: &HoldArgs, session: &mut Session<'_>) -> Result<Answer, Failure> {
@@ -83,7 +83,7 @@ pub(super) fn run(args: &HoldArgs, session: &mut Session<'_>) -> Result<Answer, 
 
 fn place(args: &PlaceHold, session: &mut Session<'_>) -> Result<Answer, Failure> {
     let vault = session.locking(&args.locking)?;
-    // They say what is held, and not who holds it.
+    // The labels name the held accesses, not the caller.
     let labels = &mut session.workspace.options.labels;
     let (held_session, held_agent) = (labels.session.take(), labels.agent.take());
     let document = args.document.as_ref();
@@ -133,7 +133,7 @@ fn row(placed: &HoldRow) -> Vec<String> {
     ]
 }
 
-/// What a hold holds, in words.
+/// Describes the accesses that a hold keeps.
 pub(super) fn what(hold: &Hold) -> String {
     shown(&hold.held()).into_owned()
 }
@@ -147,7 +147,7 @@ fn lift(args: &Lift, session: &mut Session<'_>) -> Result<Answer, Failure> {
     Ok(Answer::Yes)
 }
 
-/// A reason that says something.
+/// Returns a reason that is not empty.
 pub(in crate::front::cli) fn reason(text: &str) -> Result<String, Failure> {
     let text = text.trim();
     if text.is_empty() || text.len() > MOST_REASON {

@@ -27,12 +27,12 @@ pub(super) struct List {
 
 /// Find accesses and changes by a regular expression
 ///
-/// The expression is looked for in the query, the words of the command line with blanks between
-/// them, the principal, the labels, the reason of a change, and the URIs, ids and files of what was
-/// handed out or changed. The syntax is that of the Rust crate `regex`; `(?i)` in front ignores case.
-/// Exit code 1 if nothing is found. Queries and words that are recorded by their hash only
-/// (`audit.queries: hash`) are not searched, and a note counts their lines. With `reads: stewards` only lines are looked into that the
-/// principal may see.
+/// The expression is searched in the query, the words of the command line with blanks between them,
+/// the principal, the labels, the reason of a change, and the URIs, ids and files of texts that
+/// were returned or changed. The syntax is that of the Rust crate `regex`; `(?i)` in front ignores
+/// case. Exit code 1 if nothing is found. Queries and words that are recorded only by their hash
+/// (`audit.queries: hash`) are not searched, and a note counts their lines. With `reads: stewards`
+/// only lines are searched that the principal may see.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  ctx trace grep 'nodes/policies/'\n  \
 ctx trace grep '(?i)refund' --from 2026-11-01T00:00:00Z --verb search")]
@@ -84,16 +84,16 @@ pub(super) fn grep(args: &Grep, session: &mut Session<'_>) -> Result<Answer, Fai
     Ok(answer)
 }
 
-/// What was found.
+/// The result of a query.
 struct Found {
     traces: Vec<TraceRow>,
-    /// How the verb ends.
+    /// The answer of the verb.
     answer: Answer,
-    /// What is said where nothing was found.
+    /// The message if nothing was found.
     none: &'static str,
 }
 
-/// The rows of the lines that are wanted, in the order of their times.
+/// Returns the rows of the matching lines, in the order of their times.
 fn rows(
     which: &Which,
     keep: Keep<'_, TraceRow>,
@@ -102,9 +102,9 @@ fn rows(
     let (filter, Asked { logs, has_accesses }) = which.open(session)?;
     let is_limited = logs.iter().any(|logs| logs.sight().is_limited());
     let none = match (has_accesses, is_limited) {
-        (false, _) => "note: no change fits; which accesses are recorded is not known",
-        (true, true) => "note: no access or change is recorded that fits and that you may read",
-        (true, false) => "note: no access or change is recorded that fits",
+        (false, _) => "note: no change matches; the recorded accesses are unknown",
+        (true, true) => "note: no recorded access or change that you may read matches",
+        (true, false) => "note: no recorded access or change matches",
     };
     let (mut traces, mut faults) = (Vec::new(), Vec::new());
     for logs in &logs {

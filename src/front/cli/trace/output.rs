@@ -1,4 +1,4 @@
-//! `ctx trace output`, and what `ctx trace show` says of one.
+//! `ctx trace output`, and the inputs of an output in `ctx trace show`.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ use crate::service::report::trace::{BeforeReport, OutputReport};
 use crate::service::workspace::recording::of_log;
 use crate::values::text_util::count;
 
-/// Record the hash of what an agent produced in a session
+/// Record the hash of the output of an agent in a session
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  ctx trace output --session s-42 answer.md\n  \
 ctx trace output --session s-42 --model small-1 < answer.md")]
@@ -21,7 +21,7 @@ pub(super) struct OutputArgs {
     /// File with the output; `-` or nothing for standard input
     #[arg(value_name = "FILE")]
     file: Option<PathBuf>,
-    /// Record this model as the one that made it
+    /// Record this model as the maker of the output
     #[arg(long, value_name = "NAME")]
     model: Option<String>,
 }
@@ -37,7 +37,7 @@ pub(super) fn run(args: &OutputArgs, session: &mut Session<'_>) -> Result<Answer
     }
     let vault = session.vault()?;
     let produced = read(args, session)?;
-    // An output is recorded whatever the log of checkpoints is like.
+    // An output is recorded whatever the state of the checkpoint log.
     if session.source(&vault, Need::Versions).is_err() {
         session.ui.note("warning: the checkpoints cannot be read, so the head is not recorded");
     }
@@ -66,7 +66,7 @@ fn read(args: &OutputArgs, session: &mut Session<'_>) -> Result<Produced, Failur
         .map_err(|why| Failure::new(Code::Io, format!("cannot read `{}`: {why}", path.display())))
 }
 
-/// The accesses and hydrations of the session of an output before it.
+/// Returns the accesses and hydrations of the session of an output before it.
 pub(super) fn before(
     session: &mut Session<'_>,
     all: &[Logs],
@@ -84,7 +84,7 @@ pub(super) fn before(
     Ok(BeforeReport { count: accesses.len(), accesses })
 }
 
-/// Prints them.
+/// Prints the accesses and hydrations before an output.
 pub(super) fn list(session: &mut Session<'_>, before: &BeforeReport) {
     let hydrations = before.accesses.iter().filter(|access| access.result.is_some()).count();
     let mut what = count(before.count - hydrations, "access");

@@ -1,4 +1,5 @@
-//! The logs that a question is about: a folder that is named, or those of a vault; and what they lack.
+//! The logs that a question is about: those in a named folder, or those of a vault; and their
+//! missing lines.
 
 use std::path::{Path, PathBuf};
 
@@ -11,14 +12,14 @@ use crate::service::workspace::elsewhere::UnreadLogs;
 use crate::service::workspace::recording::{AccessLogs, of_log};
 use crate::values::text_util::{argument, count};
 
-/// The logs that are asked.
+/// The logs of a question.
 pub(super) struct Asked {
     pub(super) logs: Vec<Logs>,
-    /// Whether those of accesses are among them: there may be no place for them.
+    /// True if access logs are among them: there may be no place for them.
     pub(super) has_accesses: bool,
 }
 
-/// Which logs.
+/// The choice of logs.
 #[derive(Debug, clap::Args)]
 pub(in crate::front::cli) struct LogPlace {
     /// Read the logs in this folder, as `ctx trace collect` makes it
@@ -27,7 +28,7 @@ pub(in crate::front::cli) struct LogPlace {
 }
 
 impl LogPlace {
-    /// The logs that are named, or all of this vault: of accesses on this machine or in the vault,
+    /// Returns the named logs, or all of this vault: of accesses on this machine or in the vault,
     /// and of changes; as a reader may see them.
     pub(super) fn all(
         &self,
@@ -68,8 +69,8 @@ impl LogPlace {
         }
     }
 
-    /// What of the accesses of this user the vault lacks. That it is on another ref is no fault of an
-    /// answer here.
+    /// Returns the accesses of this user that the vault lacks. Lines on another ref are not a fault
+    /// of an answer here.
     pub(in crate::front::cli) fn lost_accesses(
         &self,
         vault: &Vault,
@@ -81,7 +82,7 @@ impl LogPlace {
         Ok(here(missing::faults(&of_log(missing::accesses(vault, logs.cuts()))?)))
     }
 
-    /// The same of changes.
+    /// Returns the changes of this user that the vault lacks.
     pub(in crate::front::cli) fn lost_changes(&self, vault: &Vault) -> Result<Vec<Fault>, Failure> {
         if self.is_named() {
             return Ok(Vec::new());
@@ -89,7 +90,7 @@ impl LogPlace {
         Ok(here(missing::faults(&of_log(missing::changes(vault))?)))
     }
 
-    /// Both; the first of the logs are those of accesses.
+    /// Returns both; the first of the logs are those of accesses.
     pub(in crate::front::cli) fn lost(
         &self,
         vault: &Vault,
@@ -101,12 +102,13 @@ impl LogPlace {
         Ok(lost)
     }
 
-    /// Whether the user named a folder.
+    /// Returns true if the user named a folder.
     pub(in crate::front::cli) fn is_named(&self) -> bool {
         self.logs.is_some()
     }
 
-    /// The folder of the user's access logs: the one that is named, which may have no log yet.
+    /// Returns the folder of the user's access logs, or the named one, which may not have a
+    /// log yet.
     pub(super) fn folder(
         &self,
         vault: &Vault,
@@ -118,8 +120,8 @@ impl LogPlace {
         }
     }
 
-    /// The logs of accesses that questions are answered from: in the folder that is named, or those
-    /// of this machine and of the vault, with those of this user at other paths.
+    /// Returns the access logs for a question: those in the named folder, or those of this machine
+    /// and of the vault, including those of this user at other paths.
     pub(super) fn open(
         &self,
         vault: &Vault,
@@ -134,7 +136,7 @@ impl LogPlace {
         Ok(found)
     }
 
-    /// The same logs as a reader may see them.
+    /// Returns these logs as a reader may see them.
     pub(in crate::front::cli) fn seen(
         &self,
         vault: &Vault,
@@ -145,13 +147,13 @@ impl LogPlace {
     }
 }
 
-/// The faults that are not of lines on another ref.
+/// Returns the faults without those about lines on another ref.
 fn here(mut faults: Vec<Fault>) -> Vec<Fault> {
     faults.retain(|fault| fault.kind != FaultKind::Elsewhere);
     faults
 }
 
-/// Names the logs of this user that an answer is not from, and how they are read.
+/// Names the logs of this user that an answer does not include, and how to read them.
 fn name_unread(unread: &[UnreadLogs], session: &mut Session<'_>) {
     let named = |dir: &Path| shown(&dir.display().to_string()).into_owned();
     for logs in unread {
@@ -161,7 +163,7 @@ fn name_unread(unread: &[UnreadLogs], session: &mut Session<'_>) {
                 let dir = argument(&dir);
                 let lines = count(usize::try_from(*lines).unwrap_or(usize::MAX), "line");
                 session.ui.note(&format!(
-                    "note: {lines} at checkpoints that this vault does not hold, in the access log of `{}`; `--logs {dir}` reads them",
+                    "note: {lines} at checkpoints that this vault does not contain, in the access log of `{}`; `--logs {dir}` reads them",
                     named(of)
                 ));
             }

@@ -12,17 +12,17 @@ use crate::values::text_util::count;
 
 /// Delete accesses that are older than the retention
 ///
-/// `audit.retention` of the configuration says for how many days accesses are kept: 184 where it says
-/// nothing. The sealed value holds, or the live one where that is more. Lines are deleted from the
-/// beginning of each log, up to the first line that is younger or that a hold names
-/// (`ctx trace hold`). The last answer of each log stays, because the next line follows it.
+/// `audit.retention` of the configuration is the number of days for which accesses are kept, 184 by
+/// default. The sealed value applies, or the live one if it is longer. Lines are deleted from the
+/// beginning of each log, up to the first line that is younger or that a hold names (`ctx trace
+/// hold`). The last answer of each log stays, because the next line follows it.
 ///
-/// The change log records the cut before anything is deleted. So the vault has to record changes
-/// (`ctx audit begin`). An interrupted command is repeated; change logs are never pruned.
-/// Exit code 1 if a log is damaged: nothing of it is deleted.
+/// The change log records the cut before anything is deleted, so the vault has to record changes
+/// (`ctx audit begin`). An interrupted command is repeated; change logs are never pruned. Exit code
+/// 1 if a log is damaged: nothing of it is deleted.
 ///
-/// Where accesses are kept in the vault, this prunes the logs that this machine continues, and those
-/// without a line since that time. A machine that goes on with another log prunes it itself.
+/// If accesses are kept in the vault, this prunes the logs that this machine continues, and those
+/// without a line since that time. A machine that continues another log prunes it itself.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  ctx trace prune --dry-run\n  ctx trace prune\n  \
 ctx trace prune --before 2025-01-01")]
@@ -78,7 +78,7 @@ fn print(report: &PruneReport, session: &mut Session<'_>) {
     if !report.elsewhere.is_empty() {
         let logs = count(report.elsewhere.len(), "log");
         ui.note(&format!(
-            "note: nothing was deleted of {logs} in the vault that other machines may go on with"
+            "note: nothing was deleted of {logs} in the vault that other machines may continue"
         ));
     }
     if !report.damaged.is_empty() {

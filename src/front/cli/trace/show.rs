@@ -60,7 +60,8 @@ pub(super) fn show(
     Ok(answer)
 }
 
-/// The texts of lines whose version has no valid approval, as far as the checkpoint log can be relied on.
+/// Returns the texts of lines whose version lacks a valid approval, as far as the checkpoint log
+/// can be relied on.
 fn unapproved(session: &mut Session<'_>, vault: &Vault, lines: &[Line]) -> Vec<UnapprovedText> {
     let Ok(source) = session.source(vault, Need::Versions) else { return Vec::new() };
     let texts = lines.iter().flat_map(|line| match &line.event {
@@ -100,7 +101,7 @@ fn text(
     field("at", Some(&first.at));
     field("log of", log_of);
     match request.args.argv.as_deref() {
-        // A call of a tool, with its arguments.
+        // The line is a call of a tool, with its arguments.
         Some([tool, arguments]) if tool.starts_with("context_") => {
             field("call", Some(&format!("{tool} {arguments}")));
         }

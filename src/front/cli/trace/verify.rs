@@ -37,7 +37,7 @@ pub(super) fn run(place: &LogPlace, session: &mut Session<'_>) -> Result<Answer,
         false => missing::faults(&of_log(missing::changes(&vault))?),
     };
     let false_cuts = false_prunings(&vault, session.workspace.now()?)?;
-    // The change log of the vault excuses what a folder that is named lacks.
+    // The change log of the vault explains missing lines in a named folder.
     let (of_changes, of_cuts) = match place.is_named() {
         true => (Vec::new(), false_cuts),
         false => ([bound(&vault, session)?, false_cuts].concat(), Vec::new()),
@@ -93,24 +93,24 @@ pub(super) fn run(place: &LogPlace, session: &mut Session<'_>) -> Result<Answer,
     });
     if !is_damaged && !is_changed && !session.ui.json {
         session.ui.note(match (place.is_named(), logs.is_all_in_vault()) {
-            (false, true) => "note: that a log of another user was truncated cannot be detected",
+            (false, true) => "note: truncation of a log of another user cannot be detected",
             (false, false) if vault.files().exists(AUDIT_DIR) => {
-                "note: that a log outside of the vault, or one of another user, was truncated cannot be detected"
+                "note: truncation of a log outside of the vault, or of one of another user, cannot be detected"
             }
-            _ => "note: that a log was truncated cannot be detected",
+            _ => "note: truncation of a log cannot be detected",
         });
     }
     Ok(if is_damaged || is_changed { Answer::No } else { Answer::Yes })
 }
 
-/// How many lines of how many writers.
+/// Formats a number of lines and writers.
 fn of_writers(lines: u64, writers: usize) -> String {
     let lines = count(usize::try_from(lines).unwrap_or(usize::MAX), "line");
     format!("{lines} of {}", count(writers, "writer"))
 }
 
-/// What the change logs lack of the lines that checkpoints bind. Nothing says that where the
-/// checkpoint log cannot be relied on.
+/// Returns the lines that checkpoints bind and the change logs lack; empty if the checkpoint log
+/// cannot be relied on.
 fn bound(vault: &Vault, session: &mut Session<'_>) -> Result<Vec<Finding>, Failure> {
     let log = trusted_head::open_log(vault);
     match log.as_ref().map(Log::sound) {
@@ -124,8 +124,8 @@ fn bound(vault: &Vault, session: &mut Session<'_>) -> Result<Vec<Finding>, Failu
     }
 }
 
-/// What a verifier says of the chains of change logs, of lines that this user wrote and they lack, of
-/// lines that checkpoints bind, and of prunings that no writer makes.
+/// Returns the findings about the chains of change logs, about lines that this user wrote or
+/// checkpoints bind and that are missing, and about prunings that no writer makes.
 fn verified_changes(
     logs: &Logs,
     lost: &[Fault],
@@ -148,7 +148,7 @@ fn verified_changes(
     })
 }
 
-/// Says which lines were pruned, and by whom.
+/// Prints which lines were pruned, and by whom.
 fn gone(session: &mut Session<'_>, pruned: &PrunedRow) {
     let PrunedRow { writer, from, to, by, at, principal, .. } = pruned;
     let (at, who) = (shown(at), shown(principal.as_deref().unwrap_or("-")));

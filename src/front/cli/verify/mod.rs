@@ -12,20 +12,20 @@ use crate::service::report::verify::VerifyReport;
 use crate::service::workspace::git_index::staged;
 use crate::service::workspace::revision;
 
-/// Recompute every hash and report whatever was altered
+/// Recompute every hash and report all alterations
 ///
 /// Reads the whole vault: recomputes the hash of every version and checkpoint, rebuilds every
 /// version, and compares every live file. Nothing is repaired. The files alone cannot show that the
 /// log was truncated or replaced as a whole. That takes a checkpoint hash from elsewhere: the
-/// trusted head of this machine (`ctx head`), --expect-head, or --since. The verdict names what it
-/// is anchored to. An intact vault updates the trusted head.
+/// trusted head of this machine (`ctx head`), --expect-head, or --since. The verdict names its
+/// anchor. An intact vault updates the trusted head.
 ///
-/// --since is strict, for servers: the log must have every checkpoint of REVISION. --since-fork is for
-/// branches, which may be behind REVISION: it compares with the merge base of HEAD and REVISION,
-/// reports how many checkpoints the branch is behind, and anchors nothing.
+/// --since is strict, for servers: the log must have every checkpoint of REVISION. --since-fork is
+/// for branches, which may be behind REVISION: it compares with the merge base of HEAD and
+/// REVISION, reports how many checkpoints the branch is behind, and anchors nothing.
 ///
-/// --staged is for hooks: it checks what git would commit, in a copy. Files that are not staged do
-/// not count, and neither does the trusted head, which may be ahead of the commit.
+/// --staged is for hooks: it checks what git would commit, in a copy. It ignores files that are not
+/// staged, and the trusted head, which may be ahead of the commit.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Exit codes: 0 intact (notes allowed), 1 damaged, unsettled or drifted.\n\n\
@@ -39,16 +39,16 @@ pub(super) struct Verify {
     /// Exit 0 if only live files differ
     #[arg(long)]
     allow_drift: bool,
-    /// Require that a checkpoint of the log has this hash, as `ctx head` prints it
+    /// Require a checkpoint with this hash, as `ctx head` prints it
     #[arg(long, value_name = "HASH")]
     expect_head: Vec<String>,
     /// Require that the log begins with the checkpoints of this git revision
     #[arg(long, value_name = "REVISION")]
     since: Vec<String>,
-    /// Require that the log begins with the checkpoints of the merge base with this revision
+    /// Require the checkpoints of the merge base with this revision
     #[arg(long, value_name = "REVISION")]
     since_fork: Vec<String>,
-    /// Check what is staged in git instead of the files in the folder
+    /// Check the files that are staged in git instead of those in the folder
     #[arg(long)]
     staged: bool,
     /// Neither read nor update the trusted head of this machine
@@ -62,8 +62,8 @@ pub(super) struct Verify {
     quiet: bool,
 }
 
-/// What explains most findings about what is staged.
-const PARTLY_STAGED: &str = "hint: only what is staged was checked; if a publication is staged in part, \
+/// The reason for most findings about staged files.
+const PARTLY_STAGED: &str = "hint: only staged files were checked; if a publication is staged in part, \
                              `git add` the vault's folder stages all of it";
 
 pub(super) fn run(args: &Verify, session: &mut Session<'_>) -> Result<Answer, Failure> {

@@ -10,7 +10,8 @@ use crate::values::model::hint::Hint;
 use crate::values::model::number::CheckpointNumber;
 use crate::values::text_util::count;
 
-/// How many findings of one code are listed; one altered checkpoint can give thousands.
+/// Maximum number of listed findings of one code, because one altered checkpoint can
+/// cause thousands.
 const MOST: usize = 20;
 
 pub(super) fn report(ui: &mut Ui<'_>, report: &Report, whole: bool) {
@@ -33,7 +34,7 @@ pub(super) fn report(ui: &mut Ui<'_>, report: &Report, whole: bool) {
     meanings(ui, &report.findings);
     let is_foreign = |f: &Finding| matches!(f.code, Code::ForeignRecord | Code::VersionForgotten);
     if report.is_foreign && report.findings.iter().any(is_foreign) {
-        ui.note("hint: `ctx checkpoint adopt --dry-run` lists what the reference implementation left, and says what taking it over means");
+        ui.note("hint: `ctx checkpoint adopt --dry-run` lists the records of the reference implementation, and explains the adoption");
     }
     let next = match report.verdict {
         Verdict::Damaged
@@ -80,7 +81,7 @@ fn summary(ui: &mut Ui<'_>, report: &Report) {
     ));
     if report.staged_results > 0 {
         let staged = count(report.staged_results, "staged result");
-        ui.line(&format!("  {staged} in the chains, with what is kept of them"));
+        ui.line(&format!("  {staged} in the chains, with their kept contents"));
     }
     if let Some(head) = &report.head {
         ui.line(&format!("  head: checkpoint {}, {head}", report.checkpoints));
@@ -160,7 +161,7 @@ fn findings(ui: &mut Ui<'_>, findings: &[Finding]) {
     }
 }
 
-/// Document, version and checkpoint of a finding, as far as it has them.
+/// Returns document, version and checkpoint of a finding, as far as it has them.
 fn place(finding: &Finding) -> String {
     let mut place = finding
         .id
@@ -175,7 +176,7 @@ fn place(finding: &Finding) -> String {
     place
 }
 
-/// What the findings mean and what to do, each kind once. A note needs no advice.
+/// Prints the meaning and remedy of each kind of finding once. A note needs no advice.
 fn meanings(ui: &mut Ui<'_>, findings: &[Finding]) {
     let mut told = BTreeSet::new();
     let mut advice: Vec<(Hint, Vec<Code>)> = Vec::new();

@@ -272,8 +272,8 @@ mod tests {
             (Client::Codex, "[mcp_servers.a]\ncommand = \"x\"\n", "starts another program"),
             (Client::Codex, "[mcp_servers.a]\nurl = \"http://x\"\n", "not a program"),
             (Client::Codex, "[[mcp_servers.a]]\ncommand = \"ctx\"\n", "not a program"),
-            (Client::Codex, "mcp_servers = {b = {command = \"x\"}}\n", "spelled in a way"),
-            (Client::Codex, "mcp_servers = 1\n", "spelled in a way"),
+            (Client::Codex, "mcp_servers = {b = {command = \"x\"}}\n", "allows no further table"),
+            (Client::Codex, "mcp_servers = 1\n", "allows no further table"),
             (Client::Codex, "a = \n", "line 1"),
         ] {
             let refused = with(client, text, &server()).unwrap_err().to_string();

@@ -46,8 +46,8 @@ pub(super) fn listed(schema: &JsonObject) -> JsonObject {
     schema
 }
 
-/// Arguments whose empty text is a value, and not a missing argument: texts, and versions that guard the
-/// text of another writer.
+/// Arguments whose empty text is a value, and not a missing argument: texts, and versions that
+/// guard the text of another writer.
 const KEPT: [&str; 5] = ["body", "title", "version", "expected_version", "expected_live"];
 
 /// Parses the arguments of a call. Null, and an empty text if the argument is optional, is left
