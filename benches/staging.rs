@@ -1,12 +1,12 @@
 //! `cargo bench --bench staging`: the cost of staging a result, of listing the staged results of a
 //! session, and of collecting some of them, in a vault with many.
 //!
-//! Results have 4 KB of different bytes; each of ten sources has a tenth of them, and a session has
-//! 100. The floor of a recording is the bare write and sync of its bytes: the content under another
-//! name, renamed, it and its folder synced, then the line at the end of a file, synced. Both take
-//! turns in this process. The floor of a collection is the bare removal of the same number of files
-//! of 4 KB. The commands are whole processes, and take turns with the same command in a vault
-//! without staged results. The result is Markdown on stdout; progress goes to stderr.
+//! Results have 4 KB of different bytes; each of ten sources has a tenth of them, and a session
+//! has 100. The floor of a recording is the bare write and sync of its bytes: the content under
+//! another name, renamed, it and its folder synced, then the line at the end of a file, synced.
+//! Both take turns in this process. The floor of a collection is the bare removal of the same
+//! number of files of 4 KB. The commands are whole processes, and take turns with the same command
+//! in a vault without staged results. The result is Markdown on stdout; progress goes to stderr.
 //!
 //! ```text
 //! cargo bench --bench staging -- [--sizes 1000,100000] [--dir DIR] [--quick]

@@ -21,8 +21,8 @@ use crate::write::publish::{Author, Mode, PublishError, Request, Which, publish}
 /// out copies that sync programs and editors write next to a document (`x (conflicted copy).md`,
 /// `x.orig.md`), and Logseq's backups. It names each file that it leaves out. A document that is
 /// named is published in any case. A folder stands for its changed documents. Without an id or an
-/// option, a terminal shows what --changed would publish; nothing is written, and the exit code is
-/// 2. One invalid document refuses all of them, unless --skip-invalid is given.
+/// option, a terminal shows what --changed would publish; nothing is written, and the exit code
+/// is 2. One invalid document refuses all of them, unless --skip-invalid is given.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  ctx publish nodes/policies/returns -m \"new threshold\"\n  \
 ctx publish --all --dry-run\n  ctx publish --changed\n  ctx publish nodes/policies/")]

@@ -324,7 +324,7 @@ pub(super) fn warn_of(session: &mut Session<'_>, faults: &[Fault]) -> Answer {
     }
 }
 
-/// Formats a session for a table: one that was not named is omitted.
+/// Formats a session for a table, `-` if it was not named.
 pub(super) fn session_of(session: Option<&str>, is_implicit: bool) -> String {
     named(session.filter(|_| !is_implicit))
 }
