@@ -108,7 +108,7 @@ fn packed(files: &BTreeMap<String, Vec<u8>>) -> Vec<u8> {
 }
 
 /// Returns the kind that the manifest must state for a file of a bundle.
-fn what_is(name: &str) -> &'static str {
+fn kind_of(name: &str) -> &'static str {
     match name {
         "lines.jsonl" => "lines of the access log",
         "checkpoints.jsonl" => "lines of the checkpoint log",
@@ -131,7 +131,7 @@ pub(crate) fn rebuilt(
     let manifest = files.remove("manifest.json").unwrap();
     let mut manifest: Value = serde_json::from_slice(&manifest).unwrap();
     let of = |(name, bytes): (&String, &Vec<u8>)| {
-        let what = what_is(name);
+        let what = kind_of(name);
         (name.clone(), json!({"bytes": bytes.len(), "sha256": sha256(bytes), "what": what}))
     };
     manifest["files"] = files.iter().map(of).collect();

@@ -18,10 +18,10 @@ use crate::write::publish::{self, Author, NewDocument, Request, Upon, Which};
 
 /// Create a document and publish it
 ///
-/// Writes a new file and publishes it; with --draft only the file is written. An existing file is
-/// never changed. On a terminal, without --body, VISUAL or EDITOR is opened for the body. A
-/// document without a body is not published. In a governed vault only the file is written, as a
-/// draft.
+/// Writes a new file and publishes it; with --draft only the file is written. An existing file
+/// is never changed. On a terminal, without --body, VISUAL or EDITOR is opened for the body. A
+/// document without a body is not published. In a governed vault only the file is written, as
+/// a draft.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  ctx add nodes/policies/returns --title \"Returns\" --tags \
 policy,retail --body \"Returns within 30 days.\"\n  ctx add nodes/notes/call --draft --body - < call.md")]

@@ -304,7 +304,7 @@ fn sight(session: &mut Session<'_>, vault: &Vault) -> Result<Sight, Failure> {
     Ok(sight)
 }
 
-/// Names the damaged file of the rules, because of which the answer is incomplete.
+/// Names the damaged file of the rules that makes the answer incomplete.
 fn name_lost_rules(session: &mut Session<'_>, vault: &Vault) {
     if let Err(why) = session.workspace.check_rules(vault) {
         session.ui.withhold(&why);
