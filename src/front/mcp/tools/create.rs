@@ -21,8 +21,7 @@ pub(super) struct Create {
     /// Title; the first heading of the body if left out
     #[serde(default)]
     title: Option<String>,
-    /// Type: document, snippet, glossary, persona, prompt, source, tool, reference, skill or
-    /// another word
+    /// Type: document, snippet, glossary, persona, prompt, source, tool, reference, skill or another word
     #[serde(default, rename = "type")]
     node_type: Option<String>,
     /// Tags

@@ -19,8 +19,7 @@ const PAGE: usize = 50;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Review {
-    /// Show the submission of this document or governance file; if left out, list the submissions
-    /// that await you
+    /// Show the submission of this document or governance file; default: list those that await you
     #[serde(default)]
     id: Option<String>,
     /// With id: the version that was submitted, decided or not
