@@ -1,4 +1,4 @@
-//! Compares the versions of one event (`spec/review.md`, REV-17): one principal made all of them,
+//! Compares the versions of one event (`spec/review.md`, REV-32): one principal made all of them,
 //! and approved a part of each set that the event completed.
 
 use std::collections::{BTreeMap, HashMap, HashSet};

@@ -1,6 +1,6 @@
 //! Resolution of the scope that decides about an artifact: the first with a steward, of the
 //! document, its folders from the longest, its tags in byte order, the vault (`spec/stewards.md`,
-//! section 3).
+//! section 2).
 
 use std::collections::BTreeMap;
 

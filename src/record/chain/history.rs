@@ -154,7 +154,7 @@ pub struct Entry {
     pub chain_hash: Digest,
 }
 
-/// Mark of the reference implementation for an erased text (HIST-41).
+/// Mark of the reference implementation for an erased text (HIST-40).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Forget {
     /// The entry is not marked, like all entries of ctx.

@@ -122,7 +122,7 @@ impl Checkpoint {
 }
 
 /// Returns the id that an event of these artifacts is recorded under: the greatest of a document,
-/// else the greatest (CKPT-3).
+/// else the greatest (CKPT-4).
 pub(crate) fn trigger<'i>(
     ids: impl Iterator<Item = &'i DocumentId> + Clone,
 ) -> Option<&'i DocumentId> {

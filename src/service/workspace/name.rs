@@ -164,11 +164,11 @@ impl Workspace<'_> {
     }
 
     /// Returns the id if the reader may know of it. The error is that of a missing
-    /// document (REV-23).
+    /// document (REV-22).
     ///
     /// # Errors
-    /// The reader cannot know of it; or the log is not valid, and the last configuration that the
-    /// chain vouches for limits readers.
+    /// The reader cannot know of it; or the log is not valid, and a published
+    /// version of the configuration limits readers.
     pub(crate) fn nameable(&self, vault: &Vault, id: DocumentId) -> Result<DocumentId, Failure> {
         // Callers that read the log report its faults. Where a fault hides every name, it is
         // reported here.

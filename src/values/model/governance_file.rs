@@ -1,4 +1,4 @@
-//! The governance files of a vault (VAULT-20): one row each.
+//! The governance files of a vault (VAULT-23): one row each.
 
 use super::id::DocumentId;
 use super::layout;

@@ -112,7 +112,7 @@ impl Workspace<'_> {
     /// editor of it.
     fn is_party_to(&self, vault: &Vault, id: &DocumentId) -> Result<bool, Failure> {
         let (me, _) = self.principal(vault.root(), None)?;
-        // A document that the principal may not read looks like a missing one (REV-24).
+        // A document that the principal may not read looks like a missing one (REV-22).
         let pending = review::about(vault, id, &me).ok().and_then(|of| of.waiting.track.pending);
         match pending {
             Some(one) if PrincipalKey::of(&one.by) == me.key() => Ok(true),
