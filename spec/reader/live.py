@@ -75,8 +75,10 @@ def check_live(v, artifacts, knows_head):
         artifact, (version, chain_hash) = artifacts.get(id), v.head[id]
         if not os.path.lexists(v.path(v.live(id))) and not is_governance(id):
             v.find("document-missing", id)
-        elif artifact and chain_hash and artifact.sound.get(version) == chain_hash:
-            compare(v, id, artifact.texts[version], artifact.track and artifact.track.pending)
+        elif version:
+            is_sound = artifact and chain_hash and artifact.sound.get(version) == chain_hash
+            pending = artifact and artifact.track and artifact.track.pending
+            compare(v, id, artifact.texts[version] if is_sound else None, pending)
     for path in sorted(v.files):
         kind = v.files[path]
         id, error = (path, None) if is_governance(path) else document_id(path)
@@ -103,9 +105,11 @@ def compare_dropped(v, artifact, path):  # VER-13
 def compare(v, id, sealed, pending=None):
     code = "policy-drift" if is_governance(id) else "drift"
     try:
-        data = v.read(v.live(id), (64 << 10) if code == "policy-drift" else 16 * MIB)
+        data = v.read(v.live(id), 16 * MIB)
         if data is None:
             v.find(code, id)
+            return
+        if sealed is None:  # VER-8 (d)
             return
         text = normalise(data.decode())
     except (Refused, UnicodeDecodeError):

@@ -1,6 +1,6 @@
 //! The trusted head: the end of each vault's log as this user last saw it. It is stored outside
 //! of the vault, where a process that writes to the vault cannot change it (`spec/verify.md`,
-//! section 4).
+//! section 7).
 //!
 //! A log only grows. A log that no longer contains the trusted checkpoint was restored to an older
 //! state ([`Lost::Rollback`]); a log with another checkpoint in its place was replaced

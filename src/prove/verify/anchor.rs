@@ -1,4 +1,4 @@
-//! Anchors: knowledge about a log from outside of the vault (`spec/verify.md`, section 4).
+//! Anchors: knowledge about a log from outside of the vault (`spec/verify.md`, section 6).
 //!
 //! The files of a vault can show that a record contradicts itself, but never that it is the record
 //! of yesterday. An anchor is a checkpoint hash that a user keeps elsewhere.

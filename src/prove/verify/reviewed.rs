@@ -1,5 +1,5 @@
 //! Checks the reviews of a governed vault from the histories alone: every version that was
-//! published or retired was approved by the rules in force before it (`spec/verify.md`, section 9).
+//! published or retired was approved by the rules in force before it (`spec/review.md`, section 4).
 
 use std::collections::{BTreeMap, BTreeSet};
 
