@@ -1,4 +1,4 @@
-//! Tools that write: drafts, submissions and decisions over `ctx mcp` (`spec/mcp.md`, section 5).
+//! Tools that write: drafts, submissions and decisions over `ctx mcp` (`spec/mcp.md`, section 6).
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::{Child, ChildStdin, ChildStdout};

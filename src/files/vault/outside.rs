@@ -1,5 +1,5 @@
 //! The user's own directories: files that `ctx` keeps outside of a vault, where an attacker of the
-//! vault cannot write (`spec/vault.md`, section 1).
+//! vault cannot write (`spec/vault.md`, section 7).
 //!
 //! A vault's folder there is named after its canonical path and the branch that git has checked
 //! out, so that a copy and another branch have folders of their own.

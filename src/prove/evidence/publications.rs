@@ -1,5 +1,5 @@
 //! Every publication and retirement in a period: the population from which an auditor takes a
-//! sample (`spec/evidence.md`, section 6).
+//! sample (`spec/evidence.md`, section 5).
 
 use std::collections::{BTreeMap, BTreeSet};
 

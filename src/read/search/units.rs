@@ -1,5 +1,5 @@
 //! Units of a document: its sections, each without its subsections, so that every byte of a text
-//! belongs to one unit (`spec/search.md`, section 1).
+//! belongs to one unit (`spec/search.md`, section 4).
 
 use std::ops::Range;
 

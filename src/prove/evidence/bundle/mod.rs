@@ -1,5 +1,5 @@
 //! A bundle of evidence: accesses, the texts that they handed out, and the proofs of both, in one
-//! file that can be verified without the vault (`spec/evidence.md`, sections 3 to 5).
+//! file that can be verified without the vault (`spec/evidence.md`, sections 3 and 4).
 //!
 //! `export` makes a bundle, [`verify`] checks one. Both use the formats in `manifest`, `segment`,
 //! `staged` and `tar`. Hashes are computed by `audit`, `chain` and `checkpoint`, as for the vault
