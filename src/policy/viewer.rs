@@ -11,7 +11,6 @@ use crate::files::vault::review::Reads;
 use crate::policy::in_force::{File, InForce, LostRules};
 use crate::policy::rules::{Rules, Track};
 use crate::policy::stewards::{Scope, ScopeKind, Stewards, Stewardship};
-use crate::record::chain::error::ChainError;
 use crate::record::chain::{replay, vouched};
 use crate::record::checkpoint::chronicle::Chronicle;
 use crate::record::checkpoint::fault::LogError;
@@ -38,7 +37,7 @@ pub(crate) struct Viewer {
 }
 
 impl Viewer {
-    /// Who may read upon the head of a log; `None` if everybody may.
+    /// Returns the viewer of the head of a log; `None` if every principal may read.
     ///
     /// # Errors
     /// No principal is configured; or all principals may read by a log that no trusted head vouches for,
@@ -50,7 +49,7 @@ impl Viewer {
         Self::by_rules(vault, chronicle, &InForce::of(vault.files(), chronicle))
     }
 
-    /// The same by a timeline of the rules that is known.
+    /// Returns the viewer of the head of a log, by a known timeline of the rules.
     ///
     /// # Errors
     /// As [`Viewer::of_log`].
@@ -67,7 +66,8 @@ impl Viewer {
         Ok(viewer)
     }
 
-    /// The same of a log that contains the trusted head, by the rules in force at its head.
+    /// Returns the viewer at a head, by the rules in force there. The caller checks what limits readers
+    /// after the head.
     ///
     /// # Errors
     /// No principal is configured.
@@ -226,11 +226,8 @@ fn is_limited_after(vault: &Vault, sealed: Option<&Mark>) -> bool {
     let (files, id) = (vault.files(), DocumentId::config());
     // A version that cannot be read may have limited them, in a vault that has stewards.
     let is_supposed = || replay::has_files(files, &DocumentId::stewards());
-    let history = match replay::load(files, &id) {
-        Ok(history) => history,
-        Err(ChainError::HistoryMissing) if !replay::has_files(files, &id) => return false,
-        Err(_) => return is_supposed(),
-    };
+    // Stewards without a history of the configuration show a vault that was governed (TXN-33).
+    let Ok(history) = replay::load(files, &id) else { return is_supposed() };
     let read = |version| {
         let text = vouched::vouched(files, &id, &history, version).ok()?;
         Config::parse(&text).ok()

@@ -523,6 +523,10 @@ fn a_log_cut_before_the_limit_of_readers_hands_out_nothing() {
                 let said = typed(&format!("{line} --as {who}")).run();
                 assert!(said.exit != 0 && !said.whole().contains("One."), "{}", said.whole());
             }
+            // Without the history that records the limit, `stewards.yaml` shows that there was one.
+            std::fs::remove_dir_all(place.path(".context/.versions/config.yaml")).unwrap();
+            let said = typed(&format!("{line} --as eve@x.com")).run();
+            assert!(said.exit != 0 && !said.whole().contains("One."), "{}", said.whole());
         }
         let place = whole.duplicate();
         place.write(LOG, first);

@@ -267,7 +267,8 @@ fn refuse_repeated(content: Option<&[u8]>, reason: &str) -> Result<(), Failure> 
 /// A part is the whole content, [`LONG_REPEATED`] letters and digits in a row, or a word with a
 /// digit or an `@`, such as a number or an address. Case, blanks and punctuation are ignored.
 fn repeated<'r>(reason: &'r str, content: &[u8]) -> Option<&'r str> {
-    let content = plain(&String::from_utf8_lossy(content));
+    let found = String::from_utf8_lossy(content);
+    let content = plain(&found);
     let has = |part: &str| content.contains(part);
     // The range in the reason of each letter of the plain reason.
     let (mut text, mut places) = (String::new(), Vec::new());
@@ -283,17 +284,22 @@ fn repeated<'r>(reason: &'r str, content: &[u8]) -> Option<&'r str> {
         let at = starts.find(|at| is_it(&text[letters[*at]..letters[at + length]]))?;
         of_run(&places[at..at + length])
     };
-    let length = content.chars().count();
-    let is_short = (FEWEST_REPEATED..LONG_REPEATED).contains(&length);
-    let whole = || is_short.then(|| run_of(length, &|run| run == content)).flatten();
-    run_of(LONG_REPEATED, &|run| has(run)).or_else(whole).or_else(|| {
-        let is_telling = |word: &&str| {
-            word.len() >= FEWEST_REPEATED && word.contains(|c: char| c.is_ascii_digit() || c == '@')
-        };
-        let ends = |c: char| !c.is_alphanumeric();
-        let words = reason.split_whitespace().map(|word| word.trim_matches(ends));
-        words.filter(is_telling).find(|word| has(&plain(word)))
-    })
+    let of_part = |part: &str| {
+        text.contains(part).then(|| run_of(part.chars().count(), &|run| run == part)).flatten()
+    };
+    let is_whole = content.len() >= FEWEST_REPEATED && content.chars().count() < LONG_REPEATED;
+    let is_telling = |word: &&str| {
+        word.len() >= FEWEST_REPEATED && word.contains(|c: char| c.is_ascii_digit() || c == '@')
+    };
+    let ends = |c: char| c.is_whitespace() || "\"'`{}[]()<>|,;:=#".contains(c);
+    let words_of = |text: &str| -> Vec<String> {
+        let words = text.split(ends).filter(is_telling).map(plain);
+        words.filter(|word| word.len() >= FEWEST_REPEATED).collect()
+    };
+    run_of(LONG_REPEATED, &|run| has(run))
+        .or_else(|| is_whole.then(|| of_part(&content)).flatten())
+        .or_else(|| words_of(&found).iter().find_map(|word| of_part(word)))
+        .or_else(|| words_of(reason).iter().filter(|word| has(word)).find_map(|word| of_part(word)))
 }
 
 /// Returns the letters and digits of a text, in lower case.
@@ -364,6 +370,12 @@ mod tests {
         assert_eq!(repeated("because of jane@x.org", b"jane@x.org\n"), Some("jane@x.org"));
         assert_eq!(repeated("it says ABCD", b" \"abcd\" "), Some("ABCD"));
         assert_eq!(repeated("erika mustermann", b"Erika Mustermann"), Some("erika mustermann"));
+        // A word of the content is found inside a word of the reason, and without spaces.
+        let glued = Some("123-45-6789");
+        assert_eq!(repeated("has the number:123-45-6789", content), glued);
+        assert_eq!(repeated("ticket#123-45-6789", b"{\"ssn\":\"123-45-6789\"}"), glued);
+        let name = "\u{738b}\u{4f1f}";
+        assert_eq!(repeated(&format!("contains {name}"), name.as_bytes()), Some(name));
         assert_eq!(repeated("no", b"no"), None);
         assert_eq!(repeated("\u{e9}t\u{e9}", &[0xff, 0]), None);
     }
