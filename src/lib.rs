@@ -49,27 +49,28 @@
 //! [`workspace::Answer`] is the only type that hands texts to another program.
 //! [`prove::verify::verify`] recomputes every hash without trusting any file of the vault.
 
-mod exchange;
-#[doc(hidden)]
-pub mod files;
 #[doc(hidden)]
 pub mod front;
+
+/// Every group below the front ends. What is `pub(in crate::library)` is not visible in `front`: it opens
+/// texts of documents, and a front end does that only by a call that is recorded (AUDIT-5).
+#[path = "."]
+mod library {
+    pub(crate) mod exchange;
+    pub mod files;
+    pub mod policy;
+    pub mod prove;
+    pub mod read;
+    pub mod record;
+    pub mod service;
+    pub mod text;
+    pub mod values;
+    pub mod write;
+}
+
+use library::exchange;
 #[doc(hidden)]
-pub mod policy;
-#[doc(hidden)]
-pub mod prove;
-#[doc(hidden)]
-pub mod read;
-#[doc(hidden)]
-pub mod record;
-#[doc(hidden)]
-pub mod service;
-#[doc(hidden)]
-pub mod text;
-#[doc(hidden)]
-pub mod values;
-#[doc(hidden)]
-pub mod write;
+pub use library::{files, policy, prove, read, record, service, text, values, write};
 
 #[cfg(feature = "mcp")]
 #[doc(hidden)]

@@ -7,10 +7,8 @@ use crate::files::vault::Vault;
 use crate::read::snapshot::Snapshot;
 use crate::read::status::cache::Seen;
 use crate::read::status::{self, DocumentState, GovernanceState, Row};
-use crate::record::chain::diff::print_between;
 use crate::service::report::failure::{Code, Failure};
 use crate::service::report::history::{DiffReport, DiffsReport};
-use crate::service::workspace::call::diff::{as_live, handed_out};
 use crate::service::workspace::places::Places;
 use crate::service::workspace::version::{live_text, published};
 use crate::values::model::id::DocumentId;
@@ -108,9 +106,7 @@ fn changed(
                         (format!("{} ({from})", shown(&path)), format!("{} (live)", shown(&path)))
                     }
                 };
-                let version = served.origin().text("");
-                let diff = print_between(&as_live(id, served.text), &live, &names.0, &names.1);
-                let diff = session.release(handed_out(diff, vec![version]));
+                let diff = session.diff_to_live(served, &live, (&names.0, &names.1));
                 diffs.push((id, from, diff));
             }
             (Err(why), _) | (_, Err(why)) => {

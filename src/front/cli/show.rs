@@ -2,12 +2,10 @@
 
 use super::Answer;
 use super::session::Session;
-use crate::read::snapshot::{Snapshot, seals};
-use crate::record::audit::Traced;
+use crate::read::snapshot::Snapshot;
 use crate::service::report::failure::Failure;
 use crate::service::report::history::ShowReport;
-use crate::service::workspace::version::{number, recorded, text_of};
-use crate::text::uri::Class;
+use crate::service::workspace::version::number;
 
 /// Print the text of one version, rebuilt and verified
 #[derive(Debug, clap::Args)]
@@ -26,11 +24,7 @@ pub(super) fn run(args: &Show, session: &mut Session<'_>) -> Result<Answer, Fail
     let log = session.log(&vault)?;
     let chronicle = log.sound()?;
     let head = Snapshot::at(&vault, &chronicle, None)?;
-    let (text, history) = text_of(&vault, &head, &chronicle, &id, version)?;
-    let checkpoint = seals::of_log(&chronicle, &id, &history).get(&version).copied();
-    session.recording.class = Some(Class::Direct);
-    let recorded = recorded((vault.files(), &chronicle), &id, (version, &history), (&text, &text));
-    let text = session.release(Traced::new(text, recorded.into_iter().collect()));
+    let (text, checkpoint) = session.version((&vault, &chronicle, &head), &id, version)?;
     session.print(&ShowReport { id: &id, version, checkpoint, text: &text }, |session, _| {
         session.ui.harmless(&text);
     });

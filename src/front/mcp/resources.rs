@@ -211,8 +211,7 @@ pub(super) fn again(call: &mut Call<'_>, params: &JsonObject) -> Result<Vec<u8>,
 fn contents(call: &mut Call<'_>, uri: &str, inner: &str) -> Result<ResourceContents, Failure> {
     let (vault, source) = places(call, read::NEED)?;
     let reading = call.read((&vault, &source), inner, None)?;
-    let text = reading.portion().alone();
-    let report = call.release(reading.report());
+    let (report, text) = call.release(reading.report_with_block());
     let about = json!({PROVENANCE: about(call, &report, &["body"])});
     let count = |text: &str| Tokenizer::default().count(text);
     let tokens = count(&text) + count(&about.to_string());

@@ -129,7 +129,7 @@ impl<'r> Portion<'r> {
     }
 
     /// Returns the text between two lines, with its own mark, outside of a block.
-    pub fn alone(&self) -> String {
+    pub(in crate::library) fn alone(&self) -> String {
         let hash = &self.served.entry.chain_hash;
         let mark = Mark::of([hash]);
         let begin = |line: Line| line.word("chain_hash", hash).word("mark", &mark);

@@ -180,8 +180,8 @@ impl Text {
 }
 
 /// A value that contains texts of documents. It is released only together with the records for the
-/// access log: inside of the library by `release`, and to a program that uses the library by
-/// [`crate::service::workspace::Answer`].
+/// to record of them. A front end cannot open it: it asks `Call::release`, and a program that uses the
+/// library asks [`crate::service::workspace::Answer`].
 #[derive(Debug)]
 #[must_use]
 pub struct Traced<T> {
@@ -190,17 +190,17 @@ pub struct Traced<T> {
 }
 
 impl<T> Traced<T> {
-    pub(crate) fn new(value: T, texts: Vec<Text>) -> Self {
+    pub(in crate::library) fn new(value: T, texts: Vec<Text>) -> Self {
         Self { value, texts }
     }
 
-    /// Returns the value, and adds its records to `texts`.
-    pub(crate) fn release(self, texts: &mut Vec<Text>) -> T {
+    /// Returns the value, and adds to `texts` what is to be recorded of it.
+    pub(in crate::library) fn release(self, texts: &mut Vec<Text>) -> T {
         texts.extend(self.texts);
         self.value
     }
 
-    pub(crate) fn map<U>(self, change: impl FnOnce(T) -> U) -> Traced<U> {
+    pub(in crate::library) fn map<U>(self, change: impl FnOnce(T) -> U) -> Traced<U> {
         Traced { value: change(self.value), texts: self.texts }
     }
 }

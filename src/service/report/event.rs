@@ -25,7 +25,7 @@ pub(crate) struct Acted(Outcome);
 
 impl Acted {
     /// Wraps the result of an event after its notification.
-    pub(in crate::service) fn told(outcome: Outcome) -> Self {
+    pub(in crate::library::service) fn told(outcome: Outcome) -> Self {
         Self(outcome)
     }
 }

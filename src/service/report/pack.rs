@@ -7,6 +7,7 @@ use super::document::{DocumentReport, WithheldReport};
 use crate::read::snapshot::packs::{Packs, SealedPack, Unusable};
 use crate::read::snapshot::plan::PlanFault;
 use crate::read::snapshot::{QueryPlan, Resolution, Snapshot};
+use crate::record::audit::{Part, Text, Traced};
 use crate::record::checkpoint::fault::LogError;
 use crate::text::document::frontmatter::NodeType;
 use crate::text::pack::Placed;
@@ -126,16 +127,23 @@ impl Report for PackShowReport<'_> {
 }
 
 impl<'s> PackShowReport<'s> {
-    /// Reports a sealed pack with the documents that it selects at a checkpoint.
+    /// A sealed pack with the documents that it selects at a checkpoint, and what is recorded of its
+    /// instructions.
     pub(crate) fn new(
-        checkpoint: CheckpointNumber,
+        snapshot: &Snapshot<'_>,
         sealed: &'s SealedPack,
         plan: &'s QueryPlan,
         resolution: &'s Resolution,
-    ) -> Self {
+    ) -> Traced<Self> {
         let pack = &sealed.pack;
+        let file = snapshot.get(&sealed.file).and_then(Result::ok);
+        let instructions = pack.agent_instructions.as_ref().zip(file);
+        let recorded = instructions.map(|(text, file)| Text {
+            part: Some(Part::Instructions),
+            ..file.origin().text(text)
+        });
         let texts = |uris: &[Placed<Uri>]| uris.iter().map(|uri| uri.value.to_string()).collect();
-        Self {
+        let report = Self {
             id: &pack.id,
             label: pack.label.as_deref(),
             description: pack.description.as_deref(),
@@ -143,7 +151,7 @@ impl<'s> PackShowReport<'s> {
             version: sealed.version,
             class: plan.class(),
             backend: plan.backend.as_deref(),
-            checkpoint,
+            checkpoint: snapshot.checkpoint(),
             query: pack.query.as_ref().map(|query| query.value.to_string()),
             includes: texts(&pack.includes),
             excludes: texts(&pack.excludes),
@@ -152,7 +160,8 @@ impl<'s> PackShowReport<'s> {
             agent_instructions: pack.agent_instructions.as_deref(),
             documents: DocumentReport::all(&resolution.portions(), false, None),
             withheld: WithheldReport::all(&resolution.withheld),
-        }
+        };
+        Traced::new(report, recorded.into_iter().collect())
     }
 }
 

@@ -440,7 +440,7 @@ pub(crate) fn is_uri(text: &str) -> bool {
     text.get(..14).is_some_and(|scheme| scheme.eq_ignore_ascii_case("contextnest://"))
 }
 
-pub(in crate::service::workspace) fn of_uri(
+pub(in crate::library::service::workspace) fn of_uri(
     text: &str,
     authorities: &Authorities,
 ) -> Result<Named, Failure> {

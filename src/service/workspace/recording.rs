@@ -51,7 +51,7 @@ pub(crate) struct Recording {
     /// The selector, id or words that were asked for, in canonical form.
     pub(crate) query: Option<String>,
     /// The texts that were handed out.
-    pub(crate) texts: Vec<Text>,
+    pub(super) texts: Vec<Text>,
     /// Number of names that were listed.
     pub(crate) listed: Option<usize>,
     /// Number of documents that were withheld because the chain does not vouch for them.
@@ -155,7 +155,7 @@ pub(crate) struct Printed<'p> {
 
 impl Recording {
     /// Begins an empty recording.
-    pub(crate) fn begin() -> Self {
+    pub(super) fn begin() -> Self {
         Self {
             began: Instant::now(),
             vault: None,

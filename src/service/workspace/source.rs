@@ -461,7 +461,7 @@ impl Workspace<'_> {
         let is_it = |entry: &&StagedEntry| view.is_own(entry) && entry.entry.raw_hash == *hash;
         let all: Vec<&StagedEntry> = view.visible().into_iter().filter(is_it).collect();
         if let Some(entry) = all.iter().rfind(|entry| entry.is_live()) {
-            let content = view.content(vault, entry)?.handed_out(entry);
+            let content = view.content(vault, entry)?;
             return Ok(StagedResult::Kept(Box::new((*entry).clone()), content));
         }
         let ended = all.last().and_then(|entry| entry.ended.as_ref());

@@ -40,7 +40,7 @@ pub(crate) fn number(text: &str) -> Result<Version, Failure> {
 
 /// Returns the verified text of a version, and its history. Steps of a review are refused, and a
 /// version that the reader of `head` may not read looks like a missing one.
-pub(crate) fn text_of(
+pub(super) fn text_of(
     vault: &Vault,
     head: &Snapshot<'_>,
     chronicle: &Chronicle<'_>,
@@ -78,7 +78,7 @@ pub(crate) fn text_of(
 
 /// Returns the text of a version that was published without a valid approval, and the fault, for
 /// comparison by a reviewer; `None` for other versions and other principals.
-pub(crate) fn unapproved_text(
+pub(super) fn unapproved_text(
     (vault, chronicle, head): (&Vault, &Chronicle<'_>, &Snapshot<'_>),
     id: &DocumentId,
     version: Version,
@@ -109,9 +109,8 @@ pub(crate) fn check_text(
     }
 }
 
-/// Returns the text of any version, for a reviewer. A version that the log seals must have the
-/// sealed hash.
-pub(crate) fn any_text_of(
+/// The same of any version, for a reviewer. One that the log seals must be the one that it seals.
+pub(super) fn any_text_of(
     vault: &Vault,
     chronicle: &Chronicle<'_>,
     id: &DocumentId,

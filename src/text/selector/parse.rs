@@ -491,7 +491,7 @@ pub(super) mod tests {
         }
     }
 
-    pub(in crate::text::selector) fn expressions() -> impl Strategy<Value = Expr<Term>> {
+    pub(in crate::library::text::selector) fn expressions() -> impl Strategy<Value = Expr<Term>> {
         let text = prop_oneof![
             "#[a-c]-?",
             "(type:tool|status:(draft|published)|transport:cli|server:[a-b][.-]?)",
@@ -501,7 +501,7 @@ pub(super) mod tests {
     }
 
     /// Expressions of sets alone.
-    pub(in crate::text::selector) fn plain(expr: &Expr<Term>) -> Expr {
+    pub(in crate::library::text::selector) fn plain(expr: &Expr<Term>) -> Expr {
         let atom = |term: &Term, span: &Range<usize>| {
             Ok::<_, ()>(Expr::atom(term.atom().unwrap(), span.clone()))
         };

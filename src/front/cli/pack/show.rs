@@ -5,7 +5,6 @@ use crate::front::cli::session::Session;
 use crate::front::cli::ui::shown;
 use crate::front::cli::{Answer, document};
 use crate::read::snapshot::{Need, QueryPlan, Snapshot};
-use crate::record::audit::{Part, Text, Traced};
 use crate::service::report::failure::Failure;
 use crate::service::report::pack::PackShowReport;
 use crate::service::workspace::search;
@@ -43,15 +42,9 @@ pub(super) fn run(args: &Show, session: &mut Session<'_>) -> Result<Answer, Fail
     session.recording.class = Some(plan.class());
     session.recording.query = Some(format!("pack:{id}"));
     session.recording.listed = Some(resolution.documents.len());
-    if let (Some(text), Some(Ok(file))) =
-        (&sealed.pack.agent_instructions, snapshot.get(&sealed.file))
-    {
-        session.release(Traced::new(
-            (),
-            vec![Text { part: Some(Part::Instructions), ..file.origin().text(text) }],
-        ));
-    }
-    session.print(&PackShowReport::new(checkpoint, sealed, &plan, &resolution), |session, _| {
+    let report = PackShowReport::new(&snapshot, sealed, &plan, &resolution);
+    let report = session.release(report);
+    session.print(&report, |session, _| {
         let (file, version) = (shown(sealed.file.as_str()), sealed.version);
         session.ui.line(&format!("# {file} v{version} at checkpoint {checkpoint}"));
         for line in pack::write(&sealed.pack).lines() {

@@ -6,13 +6,11 @@ use crate::front::cli::session::Session;
 use crate::front::cli::stage::warn_of_damage;
 use crate::front::cli::ui::shown;
 use crate::read::snapshot::{Need, Snapshot};
-use crate::record::audit::{Part, Text, Traced};
-use crate::record::staging::StagedEntry;
 use crate::service::report::failure::Failure;
 use crate::service::report::source::{PromotedFromReport, SourceDiffReport};
 use crate::service::report::staging::difference_block;
 use crate::service::workspace::source::no_source;
-use crate::service::workspace::staging::{Difference, PromotedFrom, recorded};
+use crate::service::workspace::staging::{Difference, PromotedFrom, handed_out};
 
 /// Show what changed between the last two staged results of a source
 ///
@@ -49,8 +47,7 @@ pub(super) fn run(args: &Diff, session: &mut Session<'_>) -> Result<Answer, Fail
         let head = Snapshot::of(&vault, &source, None)?;
         Err(no_source(&head, &id).unwrap_or(few))
     })?;
-    let (old_content, new_content) = (view.content(&vault, old)?, view.content(&vault, new)?);
-    let difference = Difference::between((old, &old_content), (new, &new_content));
+    let difference = Difference::of(&vault, old, new)?;
     let promoted = session.workspace.promoted_before((&vault, &source), (&view, new))?;
     let equal = match &difference {
         Difference::Json(changes) => changes.is_empty(),
@@ -61,11 +58,7 @@ pub(super) fn run(args: &Diff, session: &mut Session<'_>) -> Result<Answer, Fail
     let mut lines = difference.lines();
     let omitted = args.limit.or(MANY).first(&mut lines);
     let printed = lines.len();
-    let lines = lines.concat();
-    let of_diff =
-        |entry: &StagedEntry| Text { part: Some(Part::Diff), ..recorded(entry, lines.as_bytes()) };
-    let texts = if lines.is_empty() { Vec::new() } else { vec![of_diff(old), of_diff(new)] };
-    let lines = session.release(Traced::new(lines, texts));
+    let lines = session.release(handed_out(lines.concat(), (old, new)));
     if session.ui.json {
         let changes = match &difference {
             Difference::Json(changes) => changes.get(..printed),

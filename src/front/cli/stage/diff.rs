@@ -3,12 +3,10 @@
 use super::name;
 use crate::front::cli::Answer;
 use crate::front::cli::session::Session;
-use crate::record::audit::{Part, Text, Traced};
-use crate::record::chain::diff::print_between;
 use crate::record::staging::StagedEntry;
 use crate::service::report::failure::{Code, Failure};
 use crate::service::report::staging::{StagedDiffReport, diff_block};
-use crate::service::workspace::staging::{StagedView, lines_of, recorded};
+use crate::service::workspace::staging::StagedView;
 
 /// Show how a staged content differs from the one before it
 ///
@@ -43,28 +41,9 @@ pub(super) fn run(args: &Diff, session: &mut Session<'_>) -> Result<Answer, Fail
         Some(older) => view.find(&older)?,
         None => before(&view, new)?,
     };
-    let contents = [old, new].map(|entry| view.content(&vault, entry));
-    let [old_content, new_content] = contents;
-    let (old_content, new_content) = (old_content?, new_content?);
-    let is_json = old.entry.canonical == new.entry.canonical;
-    let lines = |content, entry: &StagedEntry| {
-        lines_of(content, is_json.then_some(entry.entry.canonical)).ok_or_else(|| {
-            Failure::new(Code::Refused, format!("the content of `{}` is not text", entry.name()))
-                .hint("compare the bytes that `ctx stage show --raw` prints")
-        })
-    };
+    let diff = session.staged_diff(&vault, (old, new))?;
     let (from, to) = (old.name().to_string(), new.name().to_string());
-    let (old_text, new_text) = (lines(&old_content, old)?, lines(&new_content, new)?);
     let equal = old.entry.content_hash == new.entry.content_hash;
-    let diff = match old_text == new_text {
-        true => String::new(),
-        false => print_between(&old_text, &new_text, &from, &to),
-    };
-    let of_diff =
-        |entry: &StagedEntry| Text { part: Some(Part::Diff), ..recorded(entry, diff.as_bytes()) };
-    let texts = if diff.is_empty() { Vec::new() } else { vec![of_diff(old), of_diff(new)] };
-    session.recording.listed = Some(2);
-    let diff = session.release(Traced::new(diff, texts));
     if session.ui.json {
         session.ui.report(&StagedDiffReport { from, to, equal, diff });
     } else if diff.is_empty() {

@@ -39,7 +39,7 @@ pub(super) fn run(args: &Show, session: &mut Session<'_>) -> Result<Answer, Fail
         session.ui.note("note: its content is gone");
         return Ok(Answer::No);
     }
-    let content = view.content(&vault, entry)?.handed_out(entry);
+    let content = view.content(&vault, entry)?;
     // A terminal would interpret the bytes.
     if args.raw && session.workspace.options.command.terminal {
         let message = "bytes as they were received are not printed to a terminal";

@@ -5,7 +5,6 @@ use serde::Deserialize;
 
 use super::{Answer, At, Outputs, Question, limit, places};
 use crate::front::mcp::answer::WITHHELD;
-use crate::read::snapshot::portion::Portion;
 use crate::read::snapshot::tokens::Tokenizer;
 use crate::service::report::failure::Failure;
 use crate::service::report::map::Extent;
@@ -45,13 +44,12 @@ impl Question for Init {
         }
         let size = limit(self.budget);
         let mut extent = if self.all { Extent::Whole } else { Extent::default() };
-        let text = mapped.instructions.as_ref().map(|served| Portion::whole(served).alone());
-        let mut text = text.unwrap_or_default();
+        let mut has_instructions = mapped.instructions.is_some();
         loop {
             let map = call.map_report(&mapped, extent)?;
-            let report = match text.is_empty() {
-                true => map,
-                false => call.release(mapped.with_instructions(map)),
+            let (report, text) = match has_instructions {
+                true => call.release(mapped.with_block(map)),
+                false => (map, String::new()),
             };
             let answer = Answer::with_texts(call, &report, (&["instructions"], &text));
             // The more important parts are kept longer: the instructions, then the most frequent
@@ -60,12 +58,12 @@ impl Question for Init {
                 _ if answer.fits(size) => return Ok(answer),
                 Extent::Whole => Extent::default(),
                 Extent::Bounded(n) if n > 0 => Extent::Bounded(n / 2),
-                Extent::Bounded(_) if text.is_empty() => {
+                Extent::Bounded(_) if !has_instructions => {
                     return answer.cut(size, &[WITHHELD]).within(size, "raise `budget`");
                 }
                 Extent::Bounded(_) => {
                     call.note(Note::LongInstructions(Tokenizer::default().count(&text)));
-                    text.clear();
+                    has_instructions = false;
                     Extent::default()
                 }
             };

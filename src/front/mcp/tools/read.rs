@@ -52,8 +52,7 @@ impl Question for Read {
             let answer = Answer::of(call, &report).cut(limit, &[("sections", "omitted")]);
             return answer.within(limit, "raise `budget`");
         }
-        let text = reading.portion().alone();
-        let report = call.release(reading.report());
+        let (report, text) = call.release(reading.report_with_block());
         Answer::with_texts(call, &report, (&["body"], &text)).within(
             limit,
             "set `outline` to see the sections, and read one by `#ANCHOR`, or raise `budget`",

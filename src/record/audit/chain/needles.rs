@@ -3,10 +3,9 @@
 use memchr::memmem::Finder;
 use memchr::{memchr, memrchr};
 
-/// Bytes that each wanted line contains. A log may have millions of lines: most are not
-/// read further.
-pub(in crate::record::audit) struct Needles<'n> {
-    /// The longest needle, which the fewest lines contain.
+/// Bytes that each wanted line has. A log may have millions of lines: most are not read further.
+pub(in crate::library::record::audit) struct Needles<'n> {
+    /// The longest, which fewest lines have.
     first: Option<Finder<'n>>,
     others: Vec<Finder<'n>>,
 }

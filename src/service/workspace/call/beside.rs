@@ -7,7 +7,7 @@ use crate::read::snapshot::context::Context;
 use crate::record::staging::StagedEntry;
 use crate::service::report::failure::{Code, Failure};
 use crate::service::report::staging::{StagedLeftOutReport, StagedReport, block};
-use crate::service::workspace::staging::Content;
+use crate::service::workspace::staging::{Content, content};
 
 /// The staged results of an answer.
 #[derive(Default)]
@@ -95,15 +95,15 @@ impl Call<'_> {
         let mut beside = Beside::default();
         for entry in entries {
             let own = view.is_own(&entry);
-            let mut content = None;
+            let mut kept = None;
             if with_contents || left.is_some() {
-                match view.content(vault, &entry) {
-                    Ok(found) => content = Some(found),
+                match content(vault, &entry) {
+                    Ok(found) => kept = Some(found),
                     Err(why) => self.note(Note::NoContent(why.message)),
                 }
             }
             let mut tokens = None;
-            if let (Some(left), Some(content)) = (&mut left, &content) {
+            if let (Some(left), Some(content)) = (&mut left, &kept) {
                 let cost = context.tokenizer().count(&block(&entry, &content.bytes));
                 if cost > *left {
                     let uri = entry.name().to_string();
@@ -113,7 +113,7 @@ impl Call<'_> {
                 *left -= cost;
                 tokens = Some(cost);
             }
-            let content = content.filter(|_| with_contents);
+            let content = kept.filter(|_| with_contents);
             let content = content.map(|found| self.release(found.handed_out(&entry)));
             beside.taken.push(StagedResult { entry, own, content, tokens });
         }

@@ -101,7 +101,7 @@ impl Difference {
 }
 
 /// Returns a diff together with the records of the versions that it shows.
-pub(crate) fn handed_out(diff: String, versions: Vec<Text>) -> Traced<String> {
+pub(super) fn handed_out(diff: String, versions: Vec<Text>) -> Traced<String> {
     let of_diff = |text: Text| Text { part: Some(Part::Diff), ..text.handed_out(&diff) };
     let recorded =
         if diff.is_empty() { Vec::new() } else { versions.into_iter().map(of_diff).collect() };
@@ -109,6 +109,6 @@ pub(crate) fn handed_out(diff: String, versions: Vec<Text>) -> Traced<String> {
 }
 
 /// Returns the live form of a published text.
-pub(crate) fn as_live(id: &DocumentId, sealed: String) -> String {
+pub(super) fn as_live(id: &DocumentId, sealed: String) -> String {
     if id.is_document() { LiveForm::of(&sealed).into_text() } else { sealed }
 }

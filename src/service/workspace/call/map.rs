@@ -3,6 +3,8 @@
 use super::{Call, Places};
 use crate::read::snapshot::overview::Overview;
 use crate::read::snapshot::packs::Packs;
+#[cfg(feature = "mcp")]
+use crate::read::snapshot::portion::Portion;
 use crate::read::snapshot::{Need, Served, Snapshot, Withheld};
 use crate::record::audit::Traced;
 use crate::service::report::failure::Failure;
@@ -82,7 +84,15 @@ impl Mapped<'_> {
         map.with(self.instructions.as_ref())
     }
 
-    /// Returns the withheld artifacts.
+    /// A report of it with the instructions, and these as a block for a model; without them the block
+    /// is empty.
+    #[cfg(feature = "mcp")]
+    pub(crate) fn with_block<'m>(&'m self, map: MapReport<'m>) -> Traced<(MapReport<'m>, String)> {
+        let block = self.instructions.as_ref().map(|served| Portion::whole(served).alone());
+        self.with_instructions(map).map(|map| (map, block.unwrap_or_default()))
+    }
+
+    /// What is withheld.
     pub(crate) fn withheld(&self) -> &[Withheld] {
         &self.overview.withheld
     }

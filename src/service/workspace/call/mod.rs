@@ -6,12 +6,12 @@
 //! the output before its first byte leaves (`spec/audit.md`, AUDIT-5).
 //!
 //! `read`, `resolve`, `search`, `list`, `history`, `blame`, `check`, `neighbors`, `diff`, `map`,
-//! `packs` (of `pack list`), `replay`, `review` and `verify` answer the questions of the verbs with
-//! these names (`map` answers `context`). `submit`, `draft` and `write` are acts: `submit` submits
-//! and decides, the others write unpublished texts, which `own` reads. `source` records the result
-//! of a source. `stage` lists staged results and promotes them, and `beside` adds them to an
-//! answer. `sight` detects changes of a reader's vault. `told` decides which documents the answer
-//! of a writing call may name, and `work` reports the progress of a call.
+//! `packs` (of `pack list`), `replay`, `review` and `verify` are the questions of the verbs of these
+//! names (`map` is that of `context`). `restore` prepares files that get an earlier text, and `version` has
+//! the text of one version. `submit`, `draft` and `write` are acts: what is submitted and
+//! decided, and what a principal writes that is not published, which `own` reads. `source` records
+//! what a source gave, `stage` lists staged results and promotes one, `beside` is what stands with an
+//! answer of them, `sight` whether a reader's vault is as it was, `told` of which documents a call that
 //! writes may speak, and `work` how far a call is.
 
 pub(crate) mod beside;
@@ -32,6 +32,7 @@ pub(crate) mod packs;
 pub(crate) mod read;
 pub(crate) mod replay;
 pub(crate) mod resolve;
+pub(crate) mod restore;
 pub(crate) mod review;
 pub(crate) mod search;
 #[cfg(feature = "mcp")]
@@ -41,6 +42,7 @@ pub(crate) mod stage;
 pub(crate) mod submit;
 mod told;
 mod verify;
+mod version;
 #[cfg(feature = "mcp")]
 pub(crate) mod work;
 #[cfg(feature = "mcp")]

@@ -66,14 +66,15 @@ impl Reading {
         }
     }
 
-    /// Returns the report with these sections in place of the text.
-    pub(crate) fn outlined<'r>(&'r self, sections: &'r [Section]) -> OutlineReport<'r> {
-        OutlineReport::new(&self.served, sections)
+    /// The report with the text, and the text as a block for a model.
+    #[cfg(feature = "mcp")]
+    pub(crate) fn report_with_block(&self) -> Traced<(DocumentReport<'_>, String)> {
+        let portion = Portion { section: self.section.as_ref(), ..Portion::whole(&self.served) };
+        self.report().map(|report| (report, portion.alone()))
     }
 
-    /// Returns the text as a portion of an answer.
-    #[cfg(feature = "mcp")]
-    pub(crate) fn portion(&self) -> Portion<'_> {
-        Portion { section: self.section.as_ref(), ..Portion::whole(&self.served) }
+    /// The report with these sections in place of the text.
+    pub(crate) fn outlined<'r>(&'r self, sections: &'r [Section]) -> OutlineReport<'r> {
+        OutlineReport::new(&self.served, sections)
     }
 }

@@ -3,14 +3,15 @@
 use super::{Call, Note};
 use crate::files::vault::Vault;
 use crate::read::snapshot::{Need, Snapshot};
-use crate::record::staging::{StagedName, parse_name};
+use crate::record::chain::diff::print_between;
+use crate::record::staging::{StagedEntry, StagedName, parse_name};
 use crate::service::report::Spell;
 use crate::service::report::event::{Acted, EventReport};
 use crate::service::report::failure::{Code, Failure};
 use crate::service::report::staging::{StagedListReport, StagedPromoteReport, StagedReport};
 use crate::service::workspace::argument::{node_type, tags};
 use crate::service::workspace::source::no_source;
-use crate::service::workspace::staging::{Listed, Promoted, Target};
+use crate::service::workspace::staging::{Listed, Promoted, Target, content, handed_out, lines_of};
 use crate::text::document::frontmatter::NodeType;
 use crate::values::model::id::DocumentId;
 use crate::write::publish::Mode;
@@ -94,8 +95,37 @@ impl Call<'_> {
         Ok((StagedListReport { staged, own_elsewhere }, is_damaged))
     }
 
-    /// Promotes a staged entry that the principal sees to a document. The program of the user's
-    /// configuration is notified if the document is submitted.
+    /// Returns the diff from the content of an older entry to that of a newer one; empty if they are
+    /// equal.
+    ///
+    /// # Errors
+    /// A content is gone, is not what was received, or is not a text.
+    pub(crate) fn staged_diff(
+        &mut self,
+        vault: &Vault,
+        (old, new): (&StagedEntry, &StagedEntry),
+    ) -> Result<String, Failure> {
+        let (old_content, new_content) = (content(vault, old)?, content(vault, new)?);
+        let is_json = old.entry.canonical == new.entry.canonical;
+        let lines = |content, entry: &StagedEntry| {
+            lines_of(content, is_json.then_some(entry.entry.canonical)).ok_or_else(|| {
+                let message = format!("the content of `{}` is no text", entry.name());
+                Failure::new(Code::Refused, message)
+                    .hint("compare the bytes that `ctx stage show --raw` prints")
+            })
+        };
+        let (old_text, new_text) = (lines(&old_content, old)?, lines(&new_content, new)?);
+        let (from, to) = (old.name().to_string(), new.name().to_string());
+        let diff = match old_text == new_text {
+            true => String::new(),
+            false => print_between(&old_text, &new_text, &from, &to),
+        };
+        self.recording.listed = Some(2);
+        Ok(self.release(handed_out(diff, (old, new))))
+    }
+
+    /// Makes a document of a staged entry that the principal sees, and tells the program of the user's
+    /// configuration if it was submitted.
     ///
     /// # Errors
     /// An argument is invalid, or one of the errors of

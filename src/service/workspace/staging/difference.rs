@@ -1,8 +1,9 @@
 //! Compares staged contents of a source (STAGE-20).
 
-use super::view::{Content, StagedView, lines_of};
+use super::view::{Content, StagedView, content, lines_of, recorded};
 use crate::files::vault::Vault;
 use crate::read::snapshot::{CheckpointSource, Snapshot};
+use crate::record::audit::{Part, Text, Traced};
 use crate::record::chain::diff::print_between;
 use crate::record::staging::{Canonical, PartChange, StagedEntry, changes, json};
 use crate::service::report::failure::{Code, Failure};
@@ -24,7 +25,15 @@ pub(crate) enum Difference {
 
 impl Difference {
     /// Compares the content of an older entry with that of a newer one.
-    pub(crate) fn between(
+    ///
+    /// # Errors
+    /// A content is gone, or is not what was received.
+    pub(crate) fn of(vault: &Vault, old: &StagedEntry, new: &StagedEntry) -> Result<Self, Failure> {
+        let (old_content, new_content) = (content(vault, old)?, content(vault, new)?);
+        Ok(Self::between((old, &old_content), (new, &new_content)))
+    }
+
+    fn between(
         (old, old_content): (&StagedEntry, &Content),
         (new, new_content): (&StagedEntry, &Content),
     ) -> Self {
@@ -60,6 +69,14 @@ impl Difference {
             Self::Bytes => Vec::new(),
         }
     }
+}
+
+/// A diff of the contents of two entries, with what is recorded of it.
+pub(crate) fn handed_out(diff: String, (old, new): (&StagedEntry, &StagedEntry)) -> Traced<String> {
+    let of_diff =
+        |entry: &StagedEntry| Text { part: Some(Part::Diff), ..recorded(entry, diff.as_bytes()) };
+    let texts = if diff.is_empty() { Vec::new() } else { vec![of_diff(old), of_diff(new)] };
+    Traced::new(diff, texts)
 }
 
 /// A document that was promoted from an earlier result of a source.

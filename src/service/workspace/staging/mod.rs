@@ -13,7 +13,7 @@ mod matching;
 mod promotion;
 mod view;
 
-pub(crate) use difference::{Difference, PromotedFrom};
+pub(crate) use difference::{Difference, PromotedFrom, handed_out};
 pub(crate) use promotion::{Promoted, Target};
-pub(super) use view::last_text;
-pub(crate) use view::{Content, Listed, StagedView, lines_of, recorded};
+pub(crate) use view::{Content, Listed, StagedView};
+pub(super) use view::{content, last_text, lines_of};

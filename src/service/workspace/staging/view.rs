@@ -236,7 +236,7 @@ pub(super) fn chains_of(
 }
 
 /// Returns the last sealed text of a document.
-pub(in crate::service::workspace) fn last_text(
+pub(in crate::library::service::workspace) fn last_text(
     vault: &Vault,
     chronicle: &Chronicle<'_>,
     id: &DocumentId,
@@ -491,17 +491,24 @@ impl StagedView {
         })
     }
 
-    /// Returns the verified content of an entry.
+    /// Returns the content of an entry, which is what was received, to be handed out.
     ///
     /// # Errors
-    /// The content was removed, or is not what was received.
-    pub(crate) fn content(&self, vault: &Vault, entry: &StagedEntry) -> Result<Content, Failure> {
-        content(vault, entry)
+    /// It is gone, or is not what was received.
+    pub(crate) fn content(
+        &self,
+        vault: &Vault,
+        entry: &StagedEntry,
+    ) -> Result<Traced<Content>, Failure> {
+        content(vault, entry).map(|content| content.handed_out(entry))
     }
 }
 
-/// Returns the verified content of an entry.
-pub(super) fn content(vault: &Vault, entry: &StagedEntry) -> Result<Content, Failure> {
+/// The content of an entry, which is what was received.
+pub(in crate::library::service::workspace) fn content(
+    vault: &Vault,
+    entry: &StagedEntry,
+) -> Result<Content, Failure> {
     let name = entry.name();
     if let Some(ended) = &entry.ended {
         return Err(Failure::new(
@@ -524,13 +531,16 @@ pub(super) fn content(vault: &Vault, entry: &StagedEntry) -> Result<Content, Fai
 }
 
 /// Returns the record of a handed out content for the access log (STAGE-15).
-pub(crate) fn recorded(entry: &StagedEntry, handed_out: &[u8]) -> Text {
+pub(super) fn recorded(entry: &StagedEntry, handed_out: &[u8]) -> Text {
     entry.text(handed_out)
 }
 
 impl Content {
-    /// Returns the content to hand out, and its record.
-    pub(crate) fn handed_out(self, entry: &StagedEntry) -> Traced<Self> {
+    /// The content to be handed out, with what is recorded of that.
+    pub(in crate::library::service::workspace) fn handed_out(
+        self,
+        entry: &StagedEntry,
+    ) -> Traced<Self> {
         let texts = vec![recorded(entry, &self.bytes)];
         Traced::new(self, texts)
     }
@@ -541,9 +551,12 @@ impl Content {
     }
 }
 
-/// Returns a content in lines, for a comparison; `None` if it is not a text. The keys of JSON
-/// are sorted.
-pub(crate) fn lines_of(content: &Content, canonical: Option<Canonical>) -> Option<String> {
+/// A content in lines to compare it by: of JSON, its value with keys in order. None where it is no
+/// text.
+pub(in crate::library::service::workspace) fn lines_of(
+    content: &Content,
+    canonical: Option<Canonical>,
+) -> Option<String> {
     let mut text = match canonical {
         Some(Canonical::Jcs) => {
             // The canonical form gives each number one spelling.

@@ -189,7 +189,7 @@ impl Transaction<'_> {
     }
 
     /// Returns true if the principal may read an artifact, and so its name.
-    pub(in crate::write::publish) fn may_name(&self, id: &DocumentId) -> bool {
+    pub(in crate::library::write::publish) fn may_name(&self, id: &DocumentId) -> bool {
         is_told(self.vault, self.viewer(), id)
     }
 

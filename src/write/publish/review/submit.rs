@@ -190,11 +190,10 @@ impl Transaction<'_> {
         Some((first, known))
     }
 
-    /// Refuses documents that the principal may not know, like documents that do not exist.
-    ///
-    /// If no live file exists, the roles for a text that is handed in are checked first, so that
-    /// the answer does not depend on the existence of the id.
-    pub(in crate::write::publish) fn check_editable(
+    /// Refuses documents that the principal may not know of as it refuses those that do not exist. If
+    /// no live file exists, the roles for a text that is handed in decide first, so that the answer does
+    /// not depend on whether the id is taken.
+    pub(in crate::library::write::publish) fn check_editable(
         &self,
         ids: &[DocumentId],
         from: Option<&NewDocument>,
