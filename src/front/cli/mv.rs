@@ -6,7 +6,7 @@ use super::{Answer, Locking, event};
 use crate::service::report::event::Moved;
 use crate::service::report::failure::Failure;
 use crate::values::model::id::DocumentId;
-use crate::write::publish::{Mode, PublishError, review};
+use crate::write::publish::{Mode, move_document};
 
 /// Give a published document another id
 ///
@@ -58,10 +58,7 @@ pub(super) fn run(args: &Mv, session: &mut Session<'_>) -> Result<Answer, Failur
     let old = workspace.named(&vault, &args.old)?;
     let new: DocumentId = workspace.moved_id(&vault, &old, &args.new)?;
     DocumentId::of_document_file(&new.live_path())?;
-    let outcome = match crate::write::publish::move_document(&vault, &old, &new, &author, mode) {
-        Err(PublishError::Governed) => review::propose_move(&vault, (&old, &new), (&author, mode))?,
-        moved => moved?,
-    };
+    let outcome = move_document(&vault, &old, &new, &author, mode)?;
     let outcome = session.acted(&vault, outcome);
     Ok(event::print(session, &outcome, args.dry_run, Moved))
 }

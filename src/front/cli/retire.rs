@@ -5,7 +5,7 @@ use super::session::Session;
 use super::{Answer, Locking, event};
 use crate::service::report::event::Retired;
 use crate::service::report::failure::Failure;
-use crate::write::publish::{PublishError, review};
+use crate::write::publish::{self, review};
 
 /// Withdraw published documents; their histories stay
 ///
@@ -54,12 +54,7 @@ pub(super) fn run(args: &Retire, session: &mut Session<'_>) -> Result<Answer, Fa
     let by = (&author, mode);
     let outcome = match args.reason.as_deref() {
         Some(reason) => review::retire_at_once(&vault, &ids, by, reason)?,
-        None => match crate::write::publish::retire(&vault, &ids, &author, mode) {
-            Err(PublishError::Governed) => {
-                review::propose_retirement(&vault, &ids, by, args.change.as_deref())?
-            }
-            retired => retired?,
-        },
+        None => publish::retire(&vault, &ids, by, args.change.as_deref())?,
     };
     let outcome = session.acted(&vault, outcome);
     Ok(event::print(session, &outcome, args.dry_run, Retired))

@@ -138,7 +138,7 @@ impl Place {
             Step::Retire { document } => {
                 let id: DocumentId = DOCUMENTS[usize::from(document)].parse().unwrap();
                 // Retiring a document that was never published fails.
-                let _ = publish::retire(vault, &[id], &author, Mode::default());
+                let _ = publish::retire(vault, &[id], (&author, Mode::default()), None);
             }
         }
     }

@@ -74,7 +74,7 @@ impl Place {
 
     fn retire(&mut self, id: &str) {
         let (vault, author) = (self.vault(), self.author());
-        publish::retire(&vault, &[id.parse().unwrap()], &author, Mode::default()).unwrap();
+        publish::retire(&vault, &[id.parse().unwrap()], (&author, Mode::default()), None).unwrap();
     }
 
     fn answer(&self, seen: &Seen) -> String {

@@ -259,7 +259,7 @@ impl Workspace<'_> {
         let audit = vault.config().audit.or(Some(Audit::default()));
         let vault = &vault.under(Config { audit, ..vault.config().clone() });
         let id = DocumentId::config();
-        Ok(publish::propose_governance_file(vault, &id, &author, mode, with_setting)?)
+        Ok(publish::change_governance_file(vault, &id, &author, mode, with_setting)?)
     }
 }
 

@@ -248,7 +248,7 @@ impl Workspace<'_> {
             // A new file begins with the version of its format.
             edit(if text.trim().is_empty() { "version: 1\n" } else { text })
         };
-        Ok(publish::propose_governance_file(vault, &DocumentId::stewards(), &author, mode, edited)?)
+        Ok(publish::change_governance_file(vault, &DocumentId::stewards(), &author, mode, edited)?)
     }
 }
 

@@ -77,8 +77,10 @@ impl BeforeEvent {
     /// [`PublishError::Governed`], [`PublishError::GovernedLive`], [`PublishError::Ungoverned`].
     pub(super) fn admit(&self, gate: Gate, live: &Config) -> Result<(), PublishError> {
         match (gate, self.is_governed) {
-            // If the user asks for reviews, nothing is published without one.
-            (Gate::Ungoverned, false) if live.is_governed() => Err(PublishError::GovernedLive),
+            // Nothing is published past a review that the user asks for.
+            (Gate::Ungoverned | Gate::Either, false) if live.is_governed() => {
+                Err(PublishError::GovernedLive)
+            }
             (Gate::Ungoverned | Gate::Begins, true) => Err(PublishError::Governed),
             (Gate::Decides | Gate::Steps, false) => Err(PublishError::Ungoverned),
             _ => Ok(()),

@@ -109,17 +109,7 @@ pub fn set_governance_file(
     mode: Mode,
     edit: impl Fn(&str) -> Result<String, String>,
 ) -> Result<Outcome, PublishError> {
-    let includes = Includes::Only(&[id]);
-    let gate = Gate::Ungoverned;
-    let what = Event { author, mode, subjects: &[], includes, gate };
-    event(vault, &what, |transaction, outcome| {
-        match transaction.edited(id, &edit) {
-            Ok(Governed::Version(item)) => outcome.items.push(*item),
-            Ok(_) => outcome.unchanged.push(id.clone()),
-            Err(refusal) => outcome.refused.push(refusal),
-        }
-        Ok(())
-    })
+    set(vault, id, (author, mode, Gate::Ungoverned), edit)
 }
 
 /// Edits the configuration for the first strict checkpoint of a log that the reference
@@ -151,22 +141,40 @@ pub(crate) fn adopt(
     })
 }
 
-/// The same where a governed vault gets a submission: the live file is edited, and what it says then
-/// is submitted.
+/// Edits a governance file, and publishes it, or submits it if the vault is governed.
 ///
 /// # Errors
 /// Nothing was changed; see [`PublishError`].
-pub fn propose_governance_file(
+pub fn change_governance_file(
     vault: &Vault,
     id: &DocumentId,
     author: &Author,
     mode: Mode,
     edit: impl Fn(&str) -> Result<String, String>,
 ) -> Result<Outcome, PublishError> {
-    match set_governance_file(vault, id, author, mode, &edit) {
-        Err(PublishError::Governed) => super::review::submit_edit(vault, id, author, mode, edit),
-        done => done,
-    }
+    set(vault, id, (author, mode, Gate::Either), edit)
+}
+
+fn set(
+    vault: &Vault,
+    id: &DocumentId,
+    (author, mode, gate): (&Author, Mode, Gate),
+    edit: impl Fn(&str) -> Result<String, String>,
+) -> Result<Outcome, PublishError> {
+    let includes = Includes::Only(&[id]);
+    let what = Event { author, mode, subjects: &[], includes, gate };
+    event(vault, &what, |transaction, outcome| {
+        if gate == Gate::Either && transaction.in_force.is_governed {
+            transaction.begin_after(std::slice::from_ref(id));
+            return transaction.submit_edit(id, &edit, outcome);
+        }
+        match transaction.edited(id, &edit) {
+            Ok(Governed::Version(item)) => outcome.items.push(*item),
+            Ok(_) => outcome.unchanged.push(id.clone()),
+            Err(refusal) => outcome.refused.push(refusal),
+        }
+        Ok(())
+    })
 }
 
 impl Transaction<'_> {

@@ -30,7 +30,7 @@ use rayon::prelude::*;
 pub(crate) use before_event::{RulesUpon, head_named};
 pub use draft::{Draft, DraftRequest, Upon, draft};
 pub(crate) use governance_files::{adopt, sealed_config};
-pub use governance_files::{propose_governance_file, set_governance_file};
+pub use governance_files::{change_governance_file, set_governance_file};
 pub use moved::move_document;
 pub use outcome::{Act, Outcome, Recased, Refusal, Unapprovable};
 pub use request::{Author, Mode, NewDocument, Request, Which};
@@ -258,7 +258,9 @@ struct Event<'e> {
 enum Gate {
     /// Publishes without a review; not allowed in a governed vault.
     Ungoverned,
-    /// Writes only live files in a governed vault; may publish in an ungoverned one.
+    /// It publishes, or submits if the vault is governed.
+    Either,
+    /// It writes live files only, unless the vault is ungoverned.
     Live,
     /// Makes the vault governed.
     Begins,
@@ -299,7 +301,12 @@ fn event(
     }
     let in_force = in_force?;
     in_force.admit(event.gate, vault.config())?;
-    if matches!(event.gate, Gate::Decides | Gate::Steps) {
+    let asks_for_roles = match event.gate {
+        Gate::Decides | Gate::Steps => true,
+        Gate::Either => in_force.is_governed,
+        Gate::Ungoverned | Gate::Live | Gate::Begins => false,
+    };
+    if asks_for_roles {
         in_force.check_rules(vault, &chronicle)?;
     }
     let sealed = in_force.vault(vault, &chronicle, event.includes)?;
@@ -327,7 +334,7 @@ fn event(
         debug_assert!(outcome.items.is_empty() || outcome.act != Act::Publish, "no act is set");
         check_expected(transaction.vault, &chronicle, event)?;
     }
-    if event.gate == Gate::Steps {
+    if transaction.is_step {
         transaction.complete_step(&mut outcome);
         return step::write(&transaction, outcome, event);
     }

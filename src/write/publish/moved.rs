@@ -29,7 +29,7 @@ use crate::values::model::layout::limit;
 use crate::values::model::number::Version;
 use crate::write::commit::{Change, Item, Live};
 
-/// Gives a published document another id, as one event.
+/// Gives a published document another id as one event, or submits that if the vault is governed.
 ///
 /// # Errors
 /// Nothing was moved; see [`PublishError`].
@@ -56,11 +56,16 @@ pub fn move_document(
         });
     }
     // The links of a move that was approved are changed by repeating it.
-    let gate = if mode.fix_links { Gate::Live } else { Gate::Ungoverned };
+    let gate = if mode.fix_links { Gate::Live } else { Gate::Either };
     let what = Event { author, mode, subjects: &[old], includes, gate };
     event(vault, &what, |transaction, outcome| {
-        outcome.unpublished_links = vault.config().links != transaction.vault.config().links;
+        let is_governed = transaction.in_force.is_governed;
+        if is_governed && !mode.fix_links {
+            return transaction.propose_move((old, new), outcome);
+        }
+        let unpublished_links = vault.config().links != transaction.vault.config().links;
         if transaction.is_recorded(old, new) {
+            outcome.unpublished_links = unpublished_links;
             return match mode.fix_links {
                 true => transaction.follow_recorded(old, new, outcome),
                 false => {
@@ -73,9 +78,11 @@ pub fn move_document(
             outcome.refused.push(edited_since(old, new));
             return Ok(());
         }
-        if transaction.in_force.is_governed {
-            return Err(PublishError::Governed);
+        if is_governed {
+            transaction.in_force.check_rules(vault, transaction.chronicle)?;
+            return transaction.propose_move((old, new), outcome);
         }
+        outcome.unpublished_links = unpublished_links;
         if transaction.state.get(old.as_str()).is_none() && !vault.files().exists(&old.live_path())
         {
             return Err(transaction.unknown(old));

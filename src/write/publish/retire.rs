@@ -18,21 +18,26 @@ use crate::values::model::id::DocumentId;
 use crate::values::model::layout::limit;
 use crate::write::commit::{Change, Item, Live};
 
-/// Retires documents as one event. Their files may be gone.
+/// Retires documents as one event, or submits that if the vault is governed, then as parts of
+/// `change`. Their files may be gone.
 ///
 /// # Errors
 /// Nothing was retired; see [`PublishError`].
 pub fn retire(
     vault: &Vault,
     ids: &[DocumentId],
-    author: &Author,
-    mode: Mode,
+    (author, mode): (&Author, Mode),
+    change: Option<&str>,
 ) -> Result<Outcome, PublishError> {
+    let named = ids;
     let ids: BTreeSet<&DocumentId> = ids.iter().collect();
     let subjects: Vec<&DocumentId> = ids.iter().copied().collect();
     let includes = Includes::Only(&subjects);
-    let what = Event { author, mode, subjects: &subjects, includes, gate: Gate::Ungoverned };
+    let what = Event { author, mode, subjects: &subjects, includes, gate: Gate::Either };
     event(vault, &what, |transaction, outcome| {
+        if transaction.in_force.is_governed {
+            return transaction.propose_retirement((named, &ids), change, outcome);
+        }
         let last_sealed = transaction.last_sealed(ids.iter().copied());
         for id in ids.iter().copied() {
             let known = last_sealed.get(id).copied();

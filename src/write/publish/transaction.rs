@@ -10,7 +10,7 @@ use rayon::prelude::*;
 use super::before_event::BeforeEvent;
 use super::bound::Binds;
 use super::governance_files::Includes;
-use super::{Author, Event, NewDocument, Outcome, PublishError, Refusal, Which};
+use super::{Author, Event, Gate, NewDocument, Outcome, PublishError, Refusal, Which};
 use crate::files::vault::Vault;
 use crate::files::vault::config::FrontmatterMode;
 use crate::files::vault::left_out::{LeftOut, Reason};
@@ -56,7 +56,9 @@ pub(super) struct Transaction<'a> {
     pub(super) beyond: Beyond,
     /// Set if texts are submitted instead of published.
     pub(super) submits: Option<Submits>,
-    /// Governance files that return to the maps as they are.
+    /// Whether the versions are a step of a review, which makes no checkpoint.
+    pub(super) is_step: bool,
+    /// Governance files that get back into the maps as they are.
     resealed: Vec<(DocumentId, Mark)>,
     /// Documents without a history that leave the maps.
     dropped: Vec<DocumentId>,
@@ -133,6 +135,7 @@ impl<'a> Transaction<'a> {
             in_force,
             beyond,
             submits,
+            is_step: event.gate == Gate::Steps,
             resealed,
             dropped,
             binds: Binds::default(),

@@ -38,7 +38,6 @@ pub use error::ReviewError;
 pub(crate) use hidden::may_name;
 pub use lost::{Lost, lost};
 pub use mode::{Begin, begin, may_end};
-pub use propose::{propose_move, propose_retirement};
 pub use queue::{
     About, Awaited, Queue, Waiting, about, about_version, may_decide, queue, reviewers,
     rules_in_force,

@@ -2,12 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use super::super::governance_files::Includes;
 use super::super::transaction::Transaction;
-use super::super::{Author, Event, Gate, Mode, Outcome, PublishError, Refusal, check_place, event};
+use super::super::{Outcome, PublishError, Refusal, check_place};
 use super::ReviewError;
 use super::admissible::Checks;
-use crate::files::vault::Vault;
 use crate::policy::stewards::Role;
 use crate::read::working;
 use crate::record::chain::replay;
@@ -21,50 +19,35 @@ use crate::values::model::id::DocumentId;
 use crate::values::model::layout::limit;
 use crate::write::commit::{Change, Step};
 
-/// Proposes to retire documents.
-///
-/// # Errors
-/// Nothing was submitted; see [`PublishError`].
-pub fn propose_retirement(
-    vault: &Vault,
-    ids: &[DocumentId],
-    (author, mode): (&Author, Mode),
-    change: Option<&str>,
-) -> Result<Outcome, PublishError> {
-    let named = ids;
-    let ids: BTreeSet<&DocumentId> = ids.iter().collect();
-    let subjects: Vec<&DocumentId> = ids.iter().copied().collect();
-    let (includes, gate) = (Includes::Only(&[]), Gate::Steps);
-    event(vault, &Event { author, mode, subjects: &subjects, includes, gate }, |t, outcome| {
-        t.check_readable(named)?;
-        let waits = t.begin_change(change, outcome)?;
-        for id in &ids {
-            t.propose(id, &Action::Retire, outcome)?;
-        }
-        t.check_submitted(outcome, &Checks::plain(&waits))
-    })
-}
-
-/// Proposes to give a document another id.
-///
-/// # Errors
-/// Nothing was submitted; see [`PublishError`].
-pub fn propose_move(
-    vault: &Vault,
-    (old, new): (&DocumentId, &DocumentId),
-    (author, mode): (&Author, Mode),
-) -> Result<Outcome, PublishError> {
-    let (includes, gate) = (Includes::Only(&[]), Gate::Steps);
-    event(vault, &Event { author, mode, subjects: &[old], includes, gate }, |t, outcome| {
-        t.check_readable(std::slice::from_ref(old))?;
-        let waits = t.begin_change(None, outcome)?;
-        t.check_move(old, new)?;
-        t.propose(old, &Action::Move(new.clone()), outcome)?;
-        t.check_submitted(outcome, &Checks::plain(&waits))
-    })
-}
-
 impl Transaction<'_> {
+    /// Proposes to retire documents: those that are named, each once.
+    pub(in super::super) fn propose_retirement(
+        &mut self,
+        (named, ids): (&[DocumentId], &BTreeSet<&DocumentId>),
+        change: Option<&str>,
+        outcome: &mut Outcome,
+    ) -> Result<(), PublishError> {
+        self.check_readable(named)?;
+        let waits = self.begin_change(change, outcome)?;
+        for id in ids {
+            self.propose(id, &Action::Retire, outcome)?;
+        }
+        self.check_submitted(outcome, &Checks::plain(&waits))
+    }
+
+    /// Proposes to give a document another id.
+    pub(in super::super) fn propose_move(
+        &mut self,
+        (old, new): (&DocumentId, &DocumentId),
+        outcome: &mut Outcome,
+    ) -> Result<(), PublishError> {
+        self.check_readable(std::slice::from_ref(old))?;
+        let waits = self.begin_change(None, outcome)?;
+        self.check_move(old, new)?;
+        self.propose(old, &Action::Move(new.clone()), outcome)?;
+        self.check_submitted(outcome, &Checks::plain(&waits))
+    }
+
     /// Proposes to approve a published text again, as it is (REV-27).
     pub(super) fn renewed(
         &self,
@@ -73,7 +56,9 @@ impl Transaction<'_> {
     ) -> Result<(), PublishError> {
         self.propose(id, &Action::Publish, outcome)
     }
-    /// Proposes an action for a published document, with its text as it is.
+
+    /// Proposes what becomes of a published document with its text as it is: it is retired, moved, or
+    /// approved again.
     fn propose(
         &self,
         id: &DocumentId,

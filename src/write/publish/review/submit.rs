@@ -106,21 +106,28 @@ pub fn submit_edit(
     event(
         vault,
         &Event { author, mode, subjects: &[id], includes, gate },
-        |transaction, outcome| {
-            let waits = transaction.begin_change(None, outcome)?;
-            match transaction.edited(id, &edit) {
-                Ok(Governed::Version(item)) => outcome.items.push(*item),
-                Ok(_) => outcome.unchanged.push(id.clone()),
-                Err(refusal) => outcome.refused.push(refusal),
-            }
-            transaction.check_submitted(outcome, &Checks::plain(&waits))
-        },
+        |transaction, outcome| transaction.submit_edit(id, &edit, outcome),
     )
 }
+
 impl Transaction<'_> {
-    /// Begins a step that submits texts, as parts of a set if `change` names one.
-    ///
-    /// Returns the pending work.
+    /// Submits a governance file as a program edits it.
+    pub(in super::super) fn submit_edit(
+        &mut self,
+        id: &DocumentId,
+        edit: impl Fn(&str) -> Result<String, String>,
+        outcome: &mut Outcome,
+    ) -> Result<(), PublishError> {
+        let waits = self.begin_change(None, outcome)?;
+        match self.edited(id, &edit) {
+            Ok(Governed::Version(item)) => outcome.items.push(*item),
+            Ok(_) => outcome.unchanged.push(id.clone()),
+            Err(refusal) => outcome.refused.push(refusal),
+        }
+        self.check_submitted(outcome, &Checks::plain(&waits))
+    }
+
+    /// Submits what follows, as parts of a set.
     pub(super) fn begin_change(
         &mut self,
         change: Option<&str>,
@@ -153,6 +160,7 @@ impl Transaction<'_> {
         outcome.change.clone_from(&change);
         outcome.act = Act::Submit;
         self.submits = Some(Submits { change, kept });
+        self.is_step = true;
         Ok(waits)
     }
 
