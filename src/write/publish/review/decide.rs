@@ -76,50 +76,68 @@ pub(super) fn check_text(what: &'static str, text: &str, most: usize) -> Result<
 /// # Errors
 /// Nothing was approved; see [`PublishError`].
 pub fn approve(vault: &Vault, decision: &Decision<'_>) -> Result<Outcome, PublishError> {
-    // Publication is one event, and approvals in part are a separate step.
     let mut outcome = run(vault, decision, Gate::Decides, |transaction, outcome| {
         outcome.act = Act::Approve;
-        let Approvals { sets, ratified } = transaction.approvals(decision)?;
-        for set in sets {
-            match set.iter().all(Member::is_complete) {
+        let approvals = transaction.approvals(decision)?;
+        let is_complete = |set: &&Vec<Member>| set.iter().all(Member::is_complete);
+        for set in &approvals.sets {
+            match is_complete(&set) {
                 true => set.iter().try_for_each(|member| {
                     transaction.approved(&member.reviewed, &member.by, outcome)
                 })?,
                 false => outcome.awaited.extend(set.iter().map(Member::awaited)),
             }
         }
-        outcome.awaited.extend(ratified.iter().map(|reviewed| Awaited::ratified(&reviewed.track)));
-        Ok(())
+        let ratified = approvals.ratified.iter();
+        outcome.awaited.extend(ratified.map(|reviewed| Awaited::ratified(&reviewed.track)));
+        match approvals.sets.iter().any(|set| is_complete(&set)) {
+            true => Ok(()),
+            false => transaction.approve_in_part(&approvals, outcome),
+        }
     })?;
     let rest = outcome.awaited.iter().filter(|awaited| awaited.is_new);
     let rest: Vec<DocumentId> = rest.map(|awaited| awaited.id.clone()).collect();
     if rest.is_empty() {
         return Ok(outcome);
     }
-    // The reviewer's expectation was checked before the event.
+    outcome.awaited.retain(|awaited| awaited.required > 0);
+    // Where nothing is published, the approvals are recorded already.
+    if rest.iter().all(|id| outcome.items.iter().any(|item| item.id == *id)) {
+        return Ok(outcome);
+    }
+    // What is published is one event, and what waits is a step after it. What the reviewer expected
+    // was so before the event.
     let mode = Mode { expect: Expect::default(), ..decision.mode };
     let decision = Decision { ids: &rest, change: None, mode, ..decision.clone() };
     let waiting = run(vault, &decision, Gate::Steps, |transaction, outcome| {
         outcome.act = Act::Approve;
-        let Approvals { sets, ratified } = transaction.approvals(&decision)?;
-        for member in sets.iter().flatten().filter(|member| member.is_mine) {
-            outcome.items.push(transaction.approved_in_part(&member.reviewed, &member.by)?);
-        }
-        for reviewed in &ratified {
-            outcome.items.push(transaction.ratified(reviewed)?);
-        }
-        Ok(())
+        let approvals = transaction.approvals(&decision)?;
+        transaction.approve_in_part(&approvals, outcome)
     })?;
-    outcome.awaited.retain(|awaited| awaited.required > 0);
     outcome.items.extend(waiting.items);
     outcome.hidden.extend(waiting.hidden);
-    if outcome.checkpoint.is_none() {
-        outcome.committed = waiting.committed;
-    }
     Ok(outcome)
 }
 
-/// Rejects submissions, with the other parts of their sets.
+impl Transaction<'_> {
+    /// Records the approvals of this principal that publish nothing, as a step.
+    fn approve_in_part(
+        &mut self,
+        approvals: &Approvals,
+        outcome: &mut Outcome,
+    ) -> Result<(), PublishError> {
+        self.is_step = true;
+        for member in approvals.sets.iter().flatten().filter(|member| member.is_mine) {
+            outcome.items.push(self.approved_in_part(&member.reviewed, &member.by)?);
+        }
+        for reviewed in &approvals.ratified {
+            outcome.items.push(self.ratified(reviewed)?);
+        }
+        Ok(())
+    }
+}
+
+/// Ends submissions without publishing them, with the other parts of their sets.
 ///
 /// # Errors
 /// Nothing was changed; see [`PublishError`].
