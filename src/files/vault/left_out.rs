@@ -170,7 +170,7 @@ impl Reason {
             Self::NotForUse { is_published: true, .. } => {
                 let call = |verb| Call::new(verb).value(id.as_str());
                 let calls = [call(Verb::Retire), call(Verb::Publish)];
-                Some(Hint::calls("{} withdraws the document, {} publishes the file", calls))
+                Some(Hint::calls("{} withdraws the document, {} {publishes} the file", calls))
             }
             Self::Renamed(old) => {
                 let mv = Call::new(Verb::Mv).value(old.as_str()).value(id.as_str());

@@ -14,6 +14,7 @@ use crate::service::report::map::{Extent, MapReport};
 use crate::service::workspace::call::{Note, map};
 use crate::text::document::frontmatter::NodeType;
 use crate::text::selector::{Atom, Term};
+use crate::values::model::hint::{Call, Hint, Verb};
 use crate::values::model::layout;
 use crate::values::text_util::count;
 
@@ -56,9 +57,11 @@ pub(super) fn run(args: &Context, session: &mut Session<'_>) -> Result<Answer, F
         })?;
     } else if mapped.lacks_instructions() {
         let next = match vault.files().exists(layout::CONTEXT) {
-            true if session.ui.is_governed() => "`ctx submit CONTEXT.md` submits it",
-            true => "`ctx publish CONTEXT.md` publishes it",
-            false => "the file does not exist",
+            true => {
+                let publish = Call::new(Verb::Publish).value(layout::CONTEXT);
+                Hint::call("{} {publishes} it", publish).render(session.ui.spell())
+            }
+            false => "the file does not exist".to_owned(),
         };
         session.ui.note(&format!("note: no checkpoint contains CONTEXT.md; {next}"));
     }

@@ -16,6 +16,7 @@ use crate::service::report::Report;
 use crate::service::report::event::{Acted, Approved, EventReport, notes, why_id_stays};
 use crate::text::document::links::Written;
 use crate::text::document::validate::Problem;
+use crate::values::model::hint::{Call, Hint, Verb};
 use crate::values::model::id::DocumentId;
 use crate::values::model::layout::limit;
 use crate::values::model::number::Version;
@@ -257,10 +258,8 @@ fn fixed(session: &mut Session<'_>, files: &[FixedLinks], dry_run: bool) {
         });
         lives(session, changed);
     } else if files.iter().any(|file| !file.new.changed.is_empty()) {
-        let next = match session.ui.is_governed() {
-            true => "`ctx submit --changed` submits them",
-            false => "`ctx publish --changed` publishes them",
-        };
+        let changed = Call::new(Verb::Publish).word("--changed");
+        let next = Hint::call("{} {publishes} them", changed).render(session.ui.spell());
         session.ui.note(&format!("next: `ctx diff` shows the changed links, {next}"));
     }
 }

@@ -11,6 +11,7 @@ use crate::service::report::Spell;
 use crate::service::report::failure::{self, Failure};
 use crate::service::report::vault::{CodeReport, HelpReport, VerbReport};
 use crate::values::codes::{self, Meaning};
+use crate::values::model::hint::Mode;
 use crate::values::text_util::nearest;
 
 /// Show the help of a verb, or explain a code
@@ -46,9 +47,10 @@ pub(super) fn run(args: &Help, session: &mut Session<'_>) -> Result<Answer, Fail
             first.help = Some(text_of(command));
         }
         if name.is_empty() {
+            let plain = Spell::new(failure_command, Mode::Publishes);
             all_codes()
                 .into_iter()
-                .for_each(|code| report.codes.extend(meanings(code, failure_command, false)));
+                .for_each(|code| report.codes.extend(meanings(code, plain, false)));
         }
         session.ui.report(&report);
         return Ok(Answer::Yes);

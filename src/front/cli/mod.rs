@@ -40,6 +40,7 @@ mod mcp;
 mod meant;
 mod mv;
 mod neighbors;
+mod next;
 mod owners;
 mod pack;
 mod progress;

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use super::Answer;
 use super::color::Paint;
 use super::limit::{self, Limit};
+use super::next::{Step, next};
 use super::session::Session;
 use super::ui::{Ui, shown};
 use crate::files::vault::left_out::{LeftOut, Reason};
@@ -21,6 +22,7 @@ use crate::service::report::vault::StatusReport;
 use crate::service::workspace::former::name_moves;
 use crate::service::workspace::places::Places;
 use crate::text::document::validate::{Problem, Severity};
+use crate::values::model::hint::{Mode, Verb};
 use crate::values::model::id::DocumentId;
 use crate::values::model::timestamp::Timestamp;
 use crate::values::text_util::count;
@@ -165,28 +167,58 @@ fn text_of_ignored(session: &mut Session<'_>, files: &[LeftOut]) {
     }
 }
 
-/// The states that need a look, each with the next command to type.
-const SECTIONS: [(DocumentState, &str, &str); 11] = [
-    (DocumentState::Withheld, "Withheld, because the history does not verify", "ctx verify"),
-    (DocumentState::Invalid, "Invalid, cannot be published", "ctx validate"),
-    (DocumentState::Stale, "Not edited from the published version", "as shown for each"),
-    (DocumentState::Changed, "Changed since publication", "ctx publish --changed"),
+/// The states that need a look, each with the steps that come next.
+const SECTIONS: [(DocumentState, &str, &[Step]); 11] = [
+    (
+        DocumentState::Withheld,
+        "Withheld, because the history does not verify",
+        &[Step::run(Verb::Verify, "")],
+    ),
+    (DocumentState::Invalid, "Invalid, cannot be published", &[Step::run(Verb::Validate, "")]),
+    (
+        DocumentState::Stale,
+        "Not edited from the published version",
+        &[Step::words("as shown for each")],
+    ),
+    (DocumentState::Changed, "Changed since publication", &[Step::run(Verb::Publish, "--changed")]),
     (
         DocumentState::Missing,
         "Published, but the live file is missing",
-        "ctx restore ID, or ctx retire ID",
+        &[Step::run(Verb::Restore, "ID"), Step::run(Verb::Retire, "ID").after("or ")],
     ),
-    (DocumentState::Draft, "Published, with a draft of the next version", "ctx publish ID"),
-    (DocumentState::Unpublished, "Never published", "ctx publish ID, or ctx publish --all"),
-    (DocumentState::Submitted, "Submitted, and not edited since", "ctx review show ID"),
-    (DocumentState::Retired, "Retired", "ctx restore ID, then ctx publish ID, to bring one back"),
     (
-        DocumentState::NotCheckedOut,
-        "Left out by git here, a sparse checkout",
-        "git sparse-checkout disable",
+        DocumentState::Draft,
+        "Published, with a draft of the next version",
+        &[Step::run(Verb::Publish, "ID")],
     ),
-    (DocumentState::LeftOut, "Left out, not documents", "ctx validate"),
+    (
+        DocumentState::Unpublished,
+        "Never published",
+        &[
+            Step::run(Verb::Publish, "ID"),
+            Step::run(Verb::Publish, "--all").after("or ").only(Mode::Publishes),
+        ],
+    ),
+    (
+        DocumentState::Submitted,
+        "Submitted, and not edited since",
+        &[Step::run(Verb::ReviewShow, "ID")],
+    ),
+    (
+        DocumentState::Retired,
+        "Retired",
+        &[
+            Step::run(Verb::Restore, "ID"),
+            Step::run(Verb::Publish, "ID").after("then "),
+            Step::words("to bring one back"),
+        ],
+    ),
+    (DocumentState::NotCheckedOut, "Left out by git here, a sparse checkout", &[SPARSE]),
+    (DocumentState::LeftOut, "Left out, not documents", &[Step::run(Verb::Validate, "")]),
 ];
+
+const SPARSE: Step = Step::words("git sparse-checkout disable");
+const MERGE: Step = Step::words("merge each copy with its original, and delete it");
 
 /// The warning that a file is a copy of another one.
 fn copy_of(row: &Row) -> Option<&Problem> {
@@ -194,56 +226,41 @@ fn copy_of(row: &Row) -> Option<&Problem> {
 }
 
 /// The mark of a copy, and what to do about it.
-fn copied(row: &Row) -> String {
-    let mark =
-        |copy: &Problem| format!(" ({}; {})", copy.message, copy.hint.render(|_| String::new()));
+fn copied(ui: &Ui<'_>, row: &Row) -> String {
+    let mark = |copy: &Problem| format!(" ({}; {})", copy.message, copy.hint.render(ui.spell()));
     copy_of(row).map_or_else(String::new, mark)
-}
-
-/// The next command in the mode of the vault. While no role is known, all that publishes is refused.
-fn in_mode(ui: &Ui<'_>, next: &str) -> String {
-    let is_refused = |step: &&str| step.contains("ctx publish") || step.contains("ctx retire");
-    match ui.is_governed() {
-        true if ui.withholds && next.split(", ").any(|step| is_refused(&step)) => {
-            let open: Vec<&str> = next.split(", ").take_while(|step| !is_refused(step)).collect();
-            if open.is_empty() { "ctx verify".to_owned() } else { open.join(", ") }
-        }
-        true => next
-            .replace("ctx publish ID, or ctx publish --all", "ctx submit ID")
-            .replace("or ctx retire FILE", "or, to delete a pack, ctx submit FILE")
-            .replace("ctx publish", "ctx submit"),
-        false => next.to_owned(),
-    }
 }
 
 fn text_of_governance(ui: &mut Ui<'_>, files: &[(DocumentId, GovernanceState)]) {
     use GovernanceState as State;
-    let sections: [(&[State], &str, &str); 5] = [
+    let sections: [(&[State], &str, &[Step]); 5] = [
         (
             &[State::New, State::Changed, State::Unreadable],
             "Governance files changed",
-            "ctx publish --changed",
+            &[Step::run(Verb::Publish, "--changed")],
         ),
+        (&[State::Copy], "Copies of governance files", &[MERGE]),
+        (&[State::Submitted], "Governance files submitted", &[Step::run(Verb::ReviewShow, "ID")]),
         (
-            &[State::Copy],
-            "Copies of governance files",
-            "merge each copy with its original, and delete it",
+            &[State::Deleted],
+            "Governance files deleted",
+            &[
+                Step::run(Verb::Restore, "FILE"),
+                Step::run(Verb::Retire, "FILE").after("or ").only(Mode::Publishes),
+                Step::run(Verb::Publish, "FILE")
+                    .after("or, to delete a pack, ")
+                    .only(Mode::Submits),
+            ],
         ),
-        (&[State::Submitted], "Governance files submitted", "ctx review show ID"),
-        (&[State::Deleted], "Governance files deleted", "ctx restore FILE, or ctx retire FILE"),
-        (
-            &[State::NotCheckedOut],
-            "Governance files left out by git here",
-            "git sparse-checkout disable",
-        ),
+        (&[State::NotCheckedOut], "Governance files left out by git here", &[SPARSE]),
     ];
-    for (states, heading, next) in sections {
+    for (states, heading, steps) in sections {
         let mut files = files.iter().filter(|(_, state)| states.contains(state)).peekable();
         if files.peek().is_none() {
             continue;
         }
         ui.line("");
-        let next = in_mode(ui, next);
+        let next = next(ui, steps);
         ui.painted(Paint::Heading, &format!("{heading} (next: {next}):"));
         for (id, state) in files {
             ui.line(&format!("  {} ({})", shown(id.as_str()), state.as_str()));
@@ -266,7 +283,7 @@ fn text(
     let with = |state| compared.documents.iter().filter(move |row| row.state == state);
     let (published, mut left_out) = (with(DocumentState::Published).count(), 0);
     ui.line(&format!("Published and unchanged: {}", count(published, "document")));
-    for (state, heading, next) in SECTIONS {
+    for (state, heading, steps) in SECTIONS {
         let mut rows: Vec<&Row> = with(state).collect();
         let omitted = limit.first(&mut rows);
         left_out += omitted;
@@ -278,17 +295,16 @@ fn text(
             Some(Reason::NotForUse { .. }) => true,
             why => is_new && why.is_some(),
         };
-        let next = match omitted == 0 && rows.iter().all(|row| is_left_out(row)) {
-            true if !is_new => "ctx retire ID, or ctx publish ID".to_owned(),
-            true if rows.iter().all(|row| copy_of(row).is_some()) => {
-                "merge each copy with its original, and delete it".to_owned()
-            }
-            true => "ctx publish ID".to_owned(),
-            false => next.to_owned(),
+        let publish = Step::run(Verb::Publish, "ID");
+        let steps = match omitted == 0 && rows.iter().all(|row| is_left_out(row)) {
+            true if !is_new => &[Step::run(Verb::Retire, "ID"), publish.after("or ")],
+            true if rows.iter().all(|row| copy_of(row).is_some()) => &[MERGE][..],
+            true => &[publish],
+            false => steps,
         };
-        let next = in_mode(ui, &next);
+        let heading = format!("{heading} (next: {}):", next(ui, steps));
         ui.line("");
-        ui.painted(Paint::Heading, &format!("{heading} (next: {next}):"));
+        ui.painted(Paint::Heading, &heading);
         for row in rows {
             let version = row.version.map_or_else(String::new, |v| format!(" (v{v})"));
             let awaits = |id| state == DocumentState::Retired && emergencies.contains(id);
@@ -296,17 +312,18 @@ fn text(
                 true => " (awaits its ratification)".to_owned(),
                 false => match row.left_out.as_ref().filter(|_| is_left_out(row)) {
                     Some(Reason::NotForUse { says, is_published: true }) => {
-                        let next = in_mode(ui, "ctx retire, or ctx publish by its id");
+                        let publish = Step::run(Verb::Publish, "by its id").after("or ");
+                        let next = next(ui, &[Step::run(Verb::Retire, ""), publish]);
                         format!(" (`{says}`: {next})")
                     }
                     Some(Reason::NotForUse { says, .. }) => format!(" (`{says}`: only by its id)"),
                     Some(Reason::DraftsFolder) => " (in `_drafts`: only by its id)".to_owned(),
                     Some(Reason::Backup) => " (a backup of Logseq: only by its id)".to_owned(),
                     Some(Reason::MarkedDraft(says)) => format!(" (`{says}`: only by its id)"),
-                    Some(Reason::Copy(_)) => copied(row),
+                    Some(Reason::Copy(_)) => copied(ui, row),
                     Some(Reason::Erased) => " (its texts were erased on purpose)".to_owned(),
                     Some(_) => " (`status: draft`: only by its id)".to_owned(),
-                    None if is_new => copied(row),
+                    None if is_new => copied(ui, row),
                     None => String::new(),
                 },
             };
@@ -343,7 +360,8 @@ fn text(
     left_out += omitted;
     if !expired.is_empty() {
         ui.line("");
-        let next = in_mode(ui, "ctx retire ID, or a later date and ctx publish ID");
+        let later = Step::run(Verb::Publish, "ID").after("or a later date and ");
+        let next = next(ui, &[Step::run(Verb::Retire, "ID"), later]);
         ui.painted(Paint::Heading, &format!("Published, and no longer valid (next: {next}):"));
     }
     for row in expired {

@@ -16,6 +16,7 @@ use crate::files::vault::Vault;
 use crate::service::report::failure::Failure;
 use crate::service::report::{self, Report, Spell};
 use crate::service::workspace::governance_mode::asks_for_reviews;
+use crate::values::model::hint::{Mode, Verb};
 pub(super) use crate::values::model::visible::shown;
 use crate::values::model::visible::{escaped, is_plain, steers, steers_text};
 
@@ -151,12 +152,17 @@ impl<'w> Ui<'w> {
 
     /// Returns the spelling of calls in hints.
     pub(super) fn spell(&self) -> Spell {
-        if self.is_governed() { failure::governed_command } else { failure::command }
+        Spell::new(failure::command, self.mode())
     }
 
-    /// Returns the verb that brings a text towards publication.
-    pub(super) fn publish(&self) -> &'static str {
-        if self.is_governed() { "ctx submit" } else { "ctx publish" }
+    /// What becomes of texts in the vault.
+    pub(super) fn mode(&self) -> Mode {
+        if self.is_governed() { Mode::Submits } else { Mode::Publishes }
+    }
+
+    /// The command that brings a text towards publication.
+    pub(super) fn publish(&self) -> String {
+        format!("ctx {}", self.mode().verb(Verb::Publish).as_str())
     }
 
     /// Returns true if the report goes to a terminal.

@@ -7,15 +7,17 @@ use super::tools::ALL;
 use crate::service::report::Spell;
 use crate::service::report::spelling::command_line;
 use crate::service::workspace::source::ALL as ALL_SOURCES;
-use crate::values::model::hint::{Argument, Call, Verb};
+use crate::values::model::hint::{Argument, Call, Mode, Verb};
 
 /// Returns the spelling of calls for a user of the tools of a profile.
 pub(super) fn of(profile: Profile) -> Spell {
-    match profile {
+    // A tool says what it does in either mode.
+    let words: fn(&Call) -> String = match profile {
         Profile::Reader => |call| spell(call, Profile::Reader),
         Profile::Author => |call| spell(call, Profile::Author),
         Profile::Reviewer => |call| spell(call, Profile::Reviewer),
-    }
+    };
+    Spell::new(words, Mode::Publishes)
 }
 
 /// Returns true if the first argument of a call is an option.
@@ -96,13 +98,13 @@ mod tests {
     #[test]
     fn a_hint_names_no_tool_that_the_profile_lacks() {
         let submit = Call::new(Verb::Submit).value("nodes/a");
-        assert_eq!(of(Profile::Author)(&submit), "`context_submit` with `ids`: [\"nodes/a\"]");
+        assert_eq!(of(Profile::Author).call(&submit), "`context_submit` with `ids`: [\"nodes/a\"]");
         let show = Call::new(Verb::ReviewShow).value("nodes/a").word("--version").value("3");
         let tool = "`context_review` with `id`: \"nodes/a\" and `version`: 3";
-        assert_eq!(of(Profile::Reviewer)(&show), tool);
+        assert_eq!(of(Profile::Reviewer).call(&show), tool);
         let command = "`ctx review show nodes/a --version 3` (a command for a person)";
-        assert_eq!(of(Profile::Author)(&show), command);
-        let reader = of(Profile::Reader)(&submit);
+        assert_eq!(of(Profile::Author).call(&show), command);
+        let reader = of(Profile::Reader).call(&submit);
         assert_eq!(reader, "`ctx submit nodes/a` (a command for a person)");
     }
 }

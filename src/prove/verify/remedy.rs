@@ -319,7 +319,7 @@ impl Code {
                 Verb::Verify,
             ),
             Self::Drift => Hint::calls(
-                "{} shows the change, {} publishes it; for a file of an older version, or one that says that it is not for use, {} says what to do. {} undoes the change: it is lost.",
+                "{} shows the change, {} {publishes} it; for a file of an older version, or one that says that it is not for use, {} says what to do. {} undoes the change: it is lost.",
                 [
                     Call::new(Verb::Diff).word("ID"),
                     Call::new(Verb::Publish).word("--changed"),
@@ -336,7 +336,7 @@ impl Code {
                 [Call::new(Verb::Restore).word("ID"), Call::new(Verb::Retire).word("ID")],
             ),
             Self::PolicyDrift => Hint::calls(
-                "{} shows the change, {} publishes it (and retires a deleted file). {} undoes it: the change is lost.",
+                "{} shows the change, {} {publishes} it (and retires a deleted file). {} undoes it: the change is lost.",
                 [
                     Call::new(Verb::Diff).word("FILE"),
                     Call::new(Verb::Publish).word("FILE"),
@@ -356,7 +356,7 @@ impl Code {
                 [Verb::Recover.into(), dry_run(Verb::Recover)],
             ),
             Self::PolicyUnsealed => Hint::call(
-                "Check the file; {} publishes it.",
+                "Check the file; {} {publishes} it.",
                 Call::new(Verb::Publish).word("--changed"),
             ),
             Self::AuditTorn => "The next writing command of the same user removes it; nothing else is needed.".into(),

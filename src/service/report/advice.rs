@@ -130,7 +130,7 @@ impl Failure {
     pub(crate) fn never_published(id: &DocumentId) -> Self {
         let publish = Call::new(Verb::Publish).value(id.as_str());
         Self::new(Code::UnknownId, format!("`{id}` was never published"))
-            .hint(Hint::call("{} publishes version 1", publish))
+            .hint(Hint::call("{} {publishes} version 1", publish))
     }
 }
 

@@ -291,18 +291,18 @@ pub(crate) fn notes(outcome: &Outcome, spell: Spell) -> Vec<String> {
         let text = match live {
             FrontmatterMode::Untouched => {
                 "`frontmatter: untouched` is not published yet, so publishing still writes fields \
-                 into files; {} publishes the setting"
+                 into files; {} {publishes} the setting"
             }
             FrontmatterMode::Managed => {
                 "`frontmatter: untouched` is still published, so no fields were written into files; \
-                 {} publishes the setting of the configuration"
+                 {} {publishes} the setting of the configuration"
             }
         };
         Hint::call(text, publish()).render(spell)
     };
     let of_links = || {
         let text = "the change of `links` in the configuration is not published yet, so links from the \
-                    root of a site follow the published setting; {} publishes the change";
+                    root of a site follow the published setting; {} {publishes} the change";
         Hint::call(text, publish()).render(spell)
     };
     let of_mode = live.filter(|_| has_document).map(of_mode);

@@ -51,14 +51,12 @@ use std::fmt::Write as _;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::values::model::hint::Call;
 use crate::values::model::visible::{is_plain, steers};
 
 /// Version of all schemas. It changes when a key changes its name or its meaning.
 pub const SCHEMA_VERSION: u32 = 2;
 
-/// Function that spells a call of a hint for a front end.
-pub type Spell = fn(&Call) -> String;
+pub use crate::values::model::hint::Spell;
 
 /// An answer that can be serialised.
 pub trait Report: Serialize {

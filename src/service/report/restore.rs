@@ -86,7 +86,7 @@ fn next(file: &RestoredFile) -> Option<Hint> {
             [call(Verb::Publish), call(Verb::Restore)],
         )),
         Standing::Retired => Some(Hint::call(
-            "it stays retired; {} publishes it again, as a new version",
+            "it stays retired; {} {publishes} it again, as a new version",
             call(Verb::Publish),
         )),
     }

@@ -286,7 +286,7 @@ pub(crate) fn published(
                         Call::new(Verb::Status).word("--ignored"),
                     ),
                     Ok(_) => {
-                        Hint::call("it was never published; {} publishes it", call(Verb::Publish))
+                        Hint::call("it was never published; {} {publishes} it", call(Verb::Publish))
                     }
                     Err(_) if id.live_path() == layout::CONTEXT => Hint::call(
                         "{} prints the instructions of the vault",

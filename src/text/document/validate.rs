@@ -544,6 +544,7 @@ fn value_of<'n>(block: &'n Node, key: &str) -> Option<&'n Node> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::values::model::hint::{Mode, Spell};
 
     fn report(text: &str) -> String {
         let document = Document::parse(text).unwrap();
@@ -556,7 +557,7 @@ mod tests {
                 p.severity,
                 p.code,
                 p.message,
-                p.hint.render(|_| String::new())
+                p.hint.render(Spell::new(|_| String::new(), Mode::Publishes))
             )
         });
         lines.collect::<Vec<_>>().join("\n")

@@ -255,6 +255,7 @@ fn placed<T>(node: &Node, value: T) -> Placed<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::values::model::hint::{Mode, Spell};
 
     fn report(text: &str) -> String {
         let reading = read(text, &Authorities::default());
@@ -264,7 +265,7 @@ mod tests {
             format!(
                 "  {line}:{column} [{code}] {} ({})",
                 p.kind,
-                p.hint().render(|_| String::new())
+                p.hint().render(Spell::new(|_| String::new(), Mode::Publishes))
             )
         };
         let problems: Vec<String> = reading.problems.iter().map(problem).collect();

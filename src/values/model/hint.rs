@@ -61,7 +61,65 @@ impl From<Verb> for Call {
     }
 }
 
-/// Advice: a text in which each `{}` is replaced by a call.
+/// What becomes of a text in a vault.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// It is published.
+    Publishes,
+    /// It is submitted, and a reviewer publishes it.
+    Submits,
+}
+
+impl Mode {
+    /// The operation that brings a text towards publication: `submit` in place of `publish`.
+    pub fn verb(self, verb: Verb) -> Verb {
+        match (self, verb) {
+            (Self::Submits, Verb::Publish) => Verb::Submit,
+            _ => verb,
+        }
+    }
+
+    /// What that operation does.
+    fn publishes(self) -> &'static str {
+        match self {
+            Self::Publishes => "publishes",
+            Self::Submits => "submits",
+        }
+    }
+}
+
+/// How a front end spells the calls of advice about a vault.
+#[derive(Clone, Copy, Debug)]
+pub struct Spell {
+    words: fn(&Call) -> String,
+    mode: Mode,
+}
+
+impl Spell {
+    /// Spells each call as `words` does. In a vault in which texts are submitted, a call of `publish`
+    /// is one of `submit`.
+    pub fn new(words: fn(&Call) -> String, mode: Mode) -> Self {
+        Self { words, mode }
+    }
+
+    /// Returns a call in words.
+    pub fn call(self, call: &Call) -> String {
+        let verb = self.mode.verb(call.verb);
+        if verb == call.verb {
+            return (self.words)(call);
+        }
+        let mut submit = Call { verb, ..call.clone() };
+        for argument in &mut submit.arguments {
+            if *argument == Argument::Word("--all") {
+                *argument = Argument::Word("--changed");
+            }
+        }
+        (self.words)(&submit)
+    }
+}
+
+/// Advice: a text in which each `{}` stands for a call, and `{publishes}` for what a call of `publish`
+/// does in the mode of the vault.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hint {
     text: Cow<'static, str>,
@@ -103,8 +161,8 @@ impl Hint {
         })
     }
 
-    /// Returns the advice as text, with each call as `spell` spells it.
-    pub fn render(&self, spell: impl Fn(&Call) -> String) -> String {
+    /// Returns the advice as text, with each call as `spell` spells it, and `{publishes}` as the mode of the vault has it.
+    pub fn render(&self, spell: Spell) -> String {
         if self.calls.is_empty() {
             return self.text.clone().into_owned();
         }
@@ -112,15 +170,12 @@ impl Hint {
         let mut out = String::new();
         for (n, part) in self.text.split("{}").enumerate() {
             let call = if n > 0 { calls.next() } else { None };
-            let spelled = call.map(&spell).unwrap_or_default();
-            out.push_str(&spelled);
-            // If a front end spells a publication as a submission, the verb of the sentence
-            // changes too.
-            let is_submitted = call.is_some_and(|call| call.verb == Verb::Publish)
-                && spelled.contains(Verb::Submit.as_str());
-            match part.strip_prefix(" publishes").filter(|_| is_submitted) {
-                Some(rest) => out.push_str(&format!(" submits{rest}")),
-                None => out.push_str(part),
+            out.push_str(&call.map(|call| spell.call(call)).unwrap_or_default());
+            for (n, words) in part.split("{publishes}").enumerate() {
+                if n > 0 {
+                    out.push_str(spell.mode.publishes());
+                }
+                out.push_str(words);
             }
         }
         out
@@ -146,14 +201,23 @@ mod tests {
     use super::*;
 
     #[test]
-    fn hint_renders_calls_in_place_of_braces() {
-        let spell = |call: &Call| format!("<{} {}>", call.verb.as_str(), call.arguments.len());
+    fn calls_stand_where_the_text_says() {
+        let words = |call: &Call| format!("<{} {}>", call.verb.as_str(), call.arguments.len());
+        let spell = Spell::new(words, Mode::Publishes);
         let both = [Call::new(Verb::Diff).value("a {}").word("live"), Verb::Publish.into()];
         let hint = Hint::calls("see {}, then run {}.", both);
         assert_eq!(hint.render(spell), "see <diff 2>, then run <publish 0>.");
-        let submits = |_: &Call| "`ctx submit x`".to_owned();
-        let hint = Hint::call("{} publishes it; a reviewer publishes it", Verb::Publish);
-        assert_eq!(hint.render(submits), "`ctx submit x` submits it; a reviewer publishes it");
         assert_eq!(Hint::from("no {} here").render(spell), "no {} here");
+    }
+    #[test]
+    fn advice_of_publishing_names_submitting_where_texts_are_submitted() {
+        let words = |call: &Call| format!("{} {:?}", call.verb.as_str(), call.arguments);
+        let all = Call::new(Verb::Publish).word("--all");
+        let hint = Hint::call("{} {publishes} it; a reviewer publishes it", all);
+        let in_mode = |mode| hint.render(Spell::new(words, mode));
+        let published = "publish [Word(\"--all\")] publishes it; a reviewer publishes it";
+        assert_eq!(in_mode(Mode::Publishes), published);
+        let submitted = "submit [Word(\"--changed\")] submits it; a reviewer publishes it";
+        assert_eq!(in_mode(Mode::Submits), submitted);
     }
 }

@@ -221,7 +221,7 @@ fn foot(session: &mut Session<'_>, report: &SubmissionReport<'_>, me: &str) {
     } else if let Some(barred) = report.barred {
         session.ui.note(&format!("note: {} may not {decide} it: {}", shown(me), shown(barred)));
     } else {
-        session.ui.note(&format!("hint: run {}", shown(&session.ui.spell()(&report.approve))));
+        session.ui.note(&format!("hint: run {}", shown(&session.ui.spell().call(&report.approve))));
     }
     if report.barred_by_loss && report.fault.is_none() {
         let of = Call::new(Verb::AuditDismiss).value(report.submission.id.as_str());

@@ -44,20 +44,22 @@ pub(crate) fn submitted_again(id: &DocumentId, proposal: &Proposal, or_reject: b
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::values::model::hint::{Mode, Spell};
 
     #[test]
     fn submitting_again_repeats_the_proposed_action() {
         let said = |id: &str, action: Action, is_renewal: bool, change: Option<&str>| {
             let change = change.map(str::to_owned);
             let proposal = Proposal { action, is_renewal, change };
-            let spell = |call: &Call| {
+            let words = |call: &Call| {
                 let arguments = call.arguments.iter().map(|argument| match argument {
                     crate::values::model::hint::Argument::Value(value) => format!(" {value}"),
                     crate::values::model::hint::Argument::Word(word) => format!(" {word}"),
                 });
                 format!("`{}{}`", call.verb.as_str(), arguments.collect::<String>())
             };
-            submitted_again(&id.parse().unwrap(), &proposal, false).render(spell)
+            submitted_again(&id.parse().unwrap(), &proposal, false)
+                .render(Spell::new(words, Mode::Publishes))
         };
         let target = "nodes/b".parse().unwrap();
         insta::assert_snapshot!(

@@ -50,7 +50,7 @@ impl From<PublishError> for Failure {
                 .hint(Hint::call("{} publishes it with the stewards", Verb::GovernOn))
                 .hint("or remove the line from .context/config.yaml"),
             PublishError::Ungoverned => Self::new(Code::NotGoverned, message).hint(Hint::calls(
-                "{} publishes a text; {} turns on mandatory review",
+                "{} {publishes}; {} makes publication need a review",
                 [Call::new(Verb::Publish).word("ID"), Verb::GovernOn.into()],
             )),
             PublishError::Review(why) => why.into(),
@@ -64,7 +64,7 @@ impl From<PublishError> for Failure {
             PublishError::Exists(place) => {
                 let id = place.strip_suffix(layout::ENDING).unwrap_or(&place);
                 let publish = Call::new(Verb::Publish).value(id);
-                let hint = "{} publishes the file as it is; or edit it first, or choose another id";
+                let hint = "{} {publishes} the file as it is; or edit it first, or choose another id";
                 Self::new(Code::Exists, message).hint(Hint::call(hint, publish))
             }
             PublishError::Unread { .. } => Self::new(Code::UnpublishedChanges, message)
