@@ -5,6 +5,7 @@ use std::io::Read;
 use std::ops::{Deref, DerefMut};
 use std::path::PathBuf;
 
+use super::failure::command;
 use super::ui::{Ui, shown};
 use super::{Answer, Locking, document};
 use crate::files::vault::Vault;
@@ -12,15 +13,16 @@ use crate::files::vault::left_out::Reason;
 use crate::read::snapshot::{CheckpointSource, Need, Snapshot, Withheld};
 use crate::record::audit::Change;
 use crate::record::checkpoint::log::Log;
-use crate::service::report::Report;
 use crate::service::report::failure::{Code, Failure};
+use crate::service::report::{Report, Spell};
 use crate::service::workspace::Workspace;
-use crate::service::workspace::call::{Call, NO_INSTRUCTIONS, Note};
+use crate::service::workspace::call::{Call, Note, Weight};
 use crate::service::workspace::recording::NotRecorded;
 use crate::service::workspace::search::OnSlow;
+use crate::values::model::hint::Mode;
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::CheckpointNumber;
-use crate::values::text_util::{argument, count};
+use crate::values::text_util::count;
 
 /// One command at work: a call, and the streams of a process. A verb asks the call as if it were
 /// the session.
@@ -90,50 +92,14 @@ impl<'w> Session<'w> {
     /// Says what the call noted.
     pub(super) fn tell(&mut self) {
         self.ui.may_not_read = self.call.may_not_read;
+        // No note names a call that depends on the mode of the vault.
+        let spell = Spell::new(command, Mode::Publishes);
         for note in self.call.take_notes() {
-            match note {
-                Note::LostHead(why) => self.ui.warn(&format!(
-                    "the log may be truncated or replaced: {why}; run `ctx verify`"
-                )),
-                Note::Unreadable(documents, at) => {
-                    let what = count(documents, "document");
-                    self.ui
-                        .note(&format!("note: {what} of checkpoint {at} may not be read by you"));
-                }
-                Note::Setting(unknown) => {
-                    self.ui.note(&format!("warning: {}", shown(&unknown)));
-                }
-                Note::DamagedChain(source) => self.ui.warn(&format!(
-                    "a staging chain of `{source}` is damaged: staged results, and acts upon them, \
-                     may be missing here; run `ctx verify`"
-                )),
-                Note::NoStaging(why) => self.ui.warn(&format!(
-                    "staged results cannot be read: {}; run `ctx verify`",
-                    shown(&why)
-                )),
-                Note::NoChange(why) => {
-                    self.ui.warn(&format!("the change log lacks this command: {}", shown(&why)));
-                }
-                Note::NotNotified(why) => {
-                    let why = shown(&why);
-                    let what = "recorded, but the notification failed";
-                    self.ui.note(&format!("warning: {what}: {why}"));
-                }
-                Note::LogFaults(faults) => {
-                    let what = count(faults, "fault");
-                    let named = self.named_logs.as_ref().map(|dir| dir.display().to_string());
-                    let option = named.map(|dir| format!(" --logs {}", argument(&dir)));
-                    self.ui.note(&format!(
-                        "warning: the log has {what}, so accesses may be missing; \
-                         run `ctx trace verify{}`",
-                        option.unwrap_or_default()
-                    ));
-                }
-                Note::NoContent(why) => self.ui.note(&format!("warning: {}", shown(&why))),
-                Note::NoInstructions => self.ui.note(&format!("note: {NO_INSTRUCTIONS}")),
-                // The text of a command has no limit.
-                #[cfg(feature = "mcp")]
-                Note::LongInstructions(_) => {}
+            let text = note.text(spell);
+            match note.weight() {
+                Weight::Damage => self.ui.warn(&text),
+                Weight::Warning => self.ui.note(&format!("warning: {text}")),
+                Weight::Remark => self.ui.note(&format!("note: {text}")),
             }
         }
     }
@@ -229,8 +195,8 @@ impl<'w> Session<'w> {
     ) -> Option<Vec<CheckpointNumber>> {
         let recorded = self.workspace.record_change(vault, change);
         if let Err(why) = &recorded {
-            let why = why.to_string();
-            self.ui.warn(&format!("the change log lacks this command: {}", shown(&why)));
+            self.call.note(Note::NoChange(why.to_string()));
+            self.tell();
         }
         recorded.ok()
     }

@@ -316,7 +316,8 @@ pub(super) fn warn_of(session: &mut Session<'_>, faults: &[Fault]) -> Answer {
     if faults.is_empty() {
         return Answer::Yes;
     }
-    session.note(Note::LogFaults(faults.len()));
+    let folder = session.named_logs.as_ref().map(|dir| dir.display().to_string());
+    session.note(Note::LogFaults(faults.len(), folder));
     session.tell();
     match faults.iter().any(|fault| fault.kind.is_damage()) {
         true => Answer::No,

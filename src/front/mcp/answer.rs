@@ -11,9 +11,8 @@ use crate::read::snapshot::tokens::Tokenizer;
 use crate::service::report::failure::{Code, Failure};
 use crate::service::report::{Report, harmless, to_json_compact};
 use crate::service::workspace::Options;
-use crate::service::workspace::call::{Call, NO_INSTRUCTIONS, Note};
-use crate::values::model::visible::shown;
-use crate::values::text_util::{beginning, count};
+use crate::service::workspace::call::{Call, Note};
+use crate::values::text_util::beginning;
 
 /// The most tokens of an answer, where the call does not ask for more.
 pub(super) const BUDGET: u64 = 25_000;
@@ -240,36 +239,12 @@ fn notes(call: &Call<'_>) -> impl Iterator<Item = String> {
     call.notes().iter().filter_map(said).map(told)
 }
 
-/// A note in words; none of what a report says itself.
+/// A note in words; `None` if the report says it itself.
 fn said(note: &Note) -> Option<String> {
-    Some(match note {
-        Note::LostHead(why) => {
-            format!("the log may be truncated or replaced: {why}; `context_verify` says more")
-        }
-        Note::DamagedChain(source) => format!(
-            "a staging chain of `{source}` is damaged: staged results may be missing here; \
-             `context_verify` says more"
-        ),
-        Note::NoStaging(why) => {
-            format!("staged results cannot be read: {}; `context_verify` says more", shown(why))
-        }
-        Note::NoChange(why) => format!("the change log lacks this call: {}", shown(why)),
-        Note::NotNotified(why) => {
-            format!("it is recorded, but the notification failed: {}", shown(why))
-        }
-        Note::LogFaults(faults) => {
-            let what = count(*faults, "fault");
-            format!("the access log has {what}: accesses may be missing here")
-        }
-        Note::Setting(unknown) => shown(unknown).into_owned(),
-        Note::NoContent(why) => shown(why).into_owned(),
-        Note::NoInstructions => NO_INSTRUCTIONS.to_owned(),
-        Note::LongInstructions(tokens) => format!(
-            "the instructions ({tokens} tokens) do not fit; raise `budget`, or read `CONTEXT.md` \
-             with `context_read`"
-        ),
-        Note::Unreadable(..) => return None,
-    })
+    match note {
+        Note::Unreadable(..) => None,
+        note => Some(note.text(spelling::of(Profile::Reader))),
+    }
 }
 
 /// Takes members with these names out of a value, wherever they are.

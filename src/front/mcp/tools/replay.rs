@@ -58,7 +58,7 @@ impl Question for Replay {
         let (lines, faults) = lines(&vault, &logs, (which, Made::Texts))?;
         let faults = faults.len() + lost;
         if faults > 0 {
-            call.note(Note::LogFaults(faults));
+            call.note(Note::LogFaults(faults, None));
         }
         let source = call.source(&vault, Need::Versions, &mut |_, _| ())?;
         let report = call.replay((&vault, &source), &lines)?;

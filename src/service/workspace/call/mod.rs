@@ -26,6 +26,7 @@ pub(crate) mod map;
 #[cfg(feature = "mcp")]
 pub(crate) mod names;
 pub(crate) mod neighbors;
+mod note;
 #[cfg(feature = "mcp")]
 pub(crate) mod own;
 pub(crate) mod packs;
@@ -48,6 +49,8 @@ pub(crate) mod work;
 #[cfg(feature = "mcp")]
 pub(crate) mod write;
 
+pub(crate) use note::{Note, Weight};
+
 use super::Workspace;
 use super::recording::{NotRecorded, Printed, Recording};
 use crate::files::vault::Vault;
@@ -59,8 +62,6 @@ use crate::record::checkpoint::log::Log;
 use crate::record::trusted_head::{self, HeadError};
 use crate::service::report::event::Acted;
 use crate::service::report::failure::{Code, Failure};
-use crate::values::model::id::DocumentId;
-use crate::values::model::number::CheckpointNumber;
 use crate::values::model::verb::Verb;
 use crate::write::publish::{self, Act, Outcome};
 
@@ -86,37 +87,6 @@ pub(crate) struct Call<'w> {
     #[cfg(feature = "mcp")]
     pub(crate) work: Option<std::sync::Arc<work::Work>>,
     notes: Vec<Note>,
-}
-
-/// The text of [`Note::NoInstructions`], for hidden and for missing instructions.
-pub(crate) const NO_INSTRUCTIONS: &str = "no instructions that you can read are published";
-
-/// A note next to an answer, independent of the question. A front end puts it into words.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Note {
-    /// The log does not contain the trusted head.
-    LostHead(String),
-    /// Number of documents of this checkpoint that the reader may not read.
-    Unreadable(usize, CheckpointNumber),
-    /// A key of the user's configuration that nothing reads, as a sentence.
-    Setting(String),
-    /// The change log lacks the event; with the reason.
-    NoChange(String),
-    /// The program of the user's configuration was not notified; with the reason.
-    NotNotified(String),
-    /// A staging chain of this source is damaged.
-    DamagedChain(DocumentId),
-    /// Staged results cannot be read; with the reason.
-    NoStaging(String),
-    /// Number of faults of the access logs, which may lack accesses.
-    LogFaults(usize),
-    /// A staged result of the answer cannot be read; with the reason.
-    NoContent(String),
-    /// The checkpoint lacks instructions for agents that the reader may read.
-    NoInstructions,
-    /// The instructions for agents do not fit into the answer; with their number of tokens.
-    #[cfg(feature = "mcp")]
-    LongInstructions(u64),
 }
 
 impl<'w> Call<'w> {
