@@ -240,6 +240,9 @@ fn without(answer: &Value, id: &str) -> String {
     answer.as_object_mut().unwrap().remove("requestState");
     let first = id.split([' ', '#']).next().unwrap();
     let text = answer.to_string().replace(first, "ID").replace(&first.to_lowercase(), "ID");
+    // A warning about the name of a file has the last part of the id.
+    let name = first.rsplit('/').next().unwrap();
+    let text = text.replace(&format!("`{name} "), "`NAME ");
     // A text that names its id has another hash.
     let random = Regex::new("sha256:[0-9a-f]{64}|[0-9]{2}:[0-9]{2}:[0-9]{2}\\.000Z").unwrap();
     random.replace_all(&text, "HASH").into_owned()
