@@ -129,6 +129,7 @@ def checks():
     return [
         Check("format", "cargo fmt --check --all; cargo fmt --check --manifest-path fuzz/Cargo.toml"),
         Check("spelling", "target/venv/bin/typos"),
+        Check("sentences", "python3 .ci/prose.py"),
         Check("build the experiments", f"cargo bench {OF_EXPERIMENTS} --no-run", builds=True),
         # Its builds are in a folder of their own.
         Check("fuzz targets hold", "fuzz/smoke 2", "fuzz/smoke 5"),

@@ -80,7 +80,7 @@ def found_in(name, text):
 
 def subjects():
     """Yields the subjects of commits that are too long, or not of the form `area: verb object`."""
-    log = ["git", "log", "--no-merges", "--since=2026-11-27", "--format=%h %s"]
+    log = ["git", "log", "--no-merges", "--since=2026-11-27T14:00Z", "--format=%h %s"]
     for line in subprocess.run(log, check=True, stdout=subprocess.PIPE, text=True).stdout.splitlines():
         name, subject = line.split(" ", 1)
         if len(subject) > MOST_OF_SUBJECT or not re.match(r"[a-z][a-z0-9_./-]*: [a-z]", subject):

@@ -386,7 +386,7 @@ class Pack:
             if len(text.encode()) > 64 << 10:
                 raise Refused("too-large")
         except Refused:
-            self.refuse("governance-yaml")
+            self.refuse("pack-yaml")
             return
         if root.kind != "map":
             self.refuse("pack-value")

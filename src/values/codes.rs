@@ -193,7 +193,7 @@ const PROBLEMS: &[(&str, &str, &str)] = &[
     ("image-missing", "the links of a document", "The file of an image is neither in the vault nor in its git repository. This is a warning."),
     ("links-truncated", "the links of a document", "The text exceeds the limits for reading links. This is a warning."),
     ("config", "a governance file", "A key of the configuration is unknown, or its value is invalid."),
-    ("governance-yaml", "a governance file", "A pack is unreadable or not valid YAML. This is a warning."),
+    ("pack-yaml", "a governance file", "A pack is unreadable or not valid YAML. This is a warning."),
     ("pack-key", "a governance file", "A pack has an unknown key. This is a warning."),
     ("pack-value", "a governance file", "A key of a pack is missing, or its value is invalid. This is a warning."),
     ("pack-query", "a governance file", "The query of a pack is not a valid selector. This is a warning."),

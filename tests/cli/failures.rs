@@ -106,7 +106,7 @@ const PROVOCATIONS: &[Provocation] = &[
         p.write("nodes/a.md", "# An edit\n");
         p.ctx(&format!("restore nodes/a{json}"))
     }),
-    (Code::Unremembered, |p, json| {
+    (Code::Unexplained, |p, json| {
         p.write("nodes/.versions/a/v2.md", "left from something\n");
         p.typed(&format!("recover{json}")).without("HOME").run()
     }),
@@ -171,7 +171,7 @@ const ELSEWHERE: [Code; 30] = [
     Code::ApprovedAlready,
     Code::NotTheSubmitter,
     Code::TooFewReviewers,
-    Code::WorkPending,
+    Code::ReviewsPending,
     Code::SubmissionPending,
     Code::SubmissionChanged,
     // Takes ten seconds, so only `concurrent.rs` does it.
@@ -286,6 +286,12 @@ fn each_failure_has_text_json_and_an_exit_code() {
       #a |
           ^
 
+    error[unexplained]: no intent record on this machine explains 1 uncommitted file
+      nodes/.versions/a/v2.md: text without an entry, 20 bytes
+    hint: either a command was interrupted, or the log was truncated: check the files
+    hint: after an interrupted command, `ctx recover --force` moves them to .context/local/recovered/
+    hint: after a truncation, restore the log, or see what `ctx checkpoint rebuild --dry-run` reports about them
+
     error[unknown-anchor]: no section has the anchor `#x`
       #a
     hint: did you mean `#a`?
@@ -308,12 +314,6 @@ fn each_failure_has_text_json_and_an_exit_code() {
     error[unpublished-changes]: `nodes/a.md` has changes that no version holds
     hint: nothing was written; `ctx diff nodes/a` shows the changes, `ctx publish nodes/a` makes a version of them
     hint: `--force` overwrites the changes, which are then lost
-
-    error[unremembered]: no intent record on this machine explains 1 uncommitted file
-      nodes/.versions/a/v2.md: text without an entry, 20 bytes
-    hint: either a command was interrupted, or the log was truncated: check the files
-    hint: after an interrupted command, `ctx recover --force` moves them to .context/local/recovered/
-    hint: after a truncation, restore the log, or see what `ctx checkpoint rebuild --dry-run` reports about them
 
     error[uri-invalid]: `contextnest://nodes/` is not one document
     hint: `ctx resolve` takes URIs of folders and tags

@@ -755,7 +755,7 @@ fn an_error_about_a_change_does_not_name_its_parts_that_may_not_be_read() {
     exit: 4
     -- stdout
     -- stderr
-    error[unremembered]: 1 part of the change that you may not read has a step that no line of the change log names
+    error[unexplained]: 1 part of the change that you may not read has a step that no line of the change log names
     hint: a steward who may read every part of the change can see the reason
     ");
     place.write("nodes/pub/p.md", place.read("nodes/pub/p.md") + "mine\n");

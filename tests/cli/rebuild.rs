@@ -168,7 +168,7 @@ fn rebuild_beyond_the_trusted_head_needs_force() {
     old.write(LOG, "");
     let before = old.tree();
     assert_snapshot!(old.ctx("checkpoint rebuild").exits(4).stderr, @"
-    error[unremembered]: 1 checkpoint would follow the trusted head
+    error[unexplained]: 1 checkpoint would follow the trusted head
     hint: nothing was written; check with `ctx checkpoint rebuild --dry-run` what they contain: an interrupted command or an attacker may have left them
     hint: `--force` makes checkpoints for everything that the histories record as published
     ");

@@ -177,7 +177,7 @@ fn without_a_trusted_head_the_user_decides() {
     exit: 4
     -- stdout
     -- stderr
-    error[unremembered]: no intent record on this machine explains 1 uncommitted file
+    error[unexplained]: no intent record on this machine explains 1 uncommitted file
       nodes/.versions/a/history.yaml: unsealed entries, 861 bytes, ana@example.com, 2026-11-21T10:00:02.000Z
     hint: either a command was interrupted, or the log was truncated: check the files
     hint: after an interrupted command, `ctx recover --force` moves them to .context/local/recovered/

@@ -534,7 +534,7 @@ fn approve_refuses_a_rejected_submission_after_a_rollback() {
     assert!(by(&place, "kim", "review --all").ok().stdout.contains("nothing awaits"));
     for line in ["approve nodes/a", "reject nodes/a --reason no"] {
         let refused = by(&place, "kim", line).exits(4);
-        assert_eq!(code(&refused), "unremembered", "{line}");
+        assert_eq!(code(&refused), "unexplained", "{line}");
         assert!(refused.stderr.contains("was decided"), "{line}");
     }
     by(&place, "ana", "submit nodes/a").ok();
@@ -561,7 +561,7 @@ fn parts_of_a_change_that_a_rollback_brought_back_are_not_decided() {
                 let refused = by(&place, "kim", line)
                     .exits(if folder.ends_with("b/") && line.contains("/a") { 1 } else { 4 });
                 assert!(
-                    ["unremembered", "not-submitted"].contains(&code(&refused).as_str()),
+                    ["unexplained", "not-submitted"].contains(&code(&refused).as_str()),
                     "{line}"
                 );
             }
@@ -667,7 +667,7 @@ fn the_mode_ends_by_a_review_when_nothing_else_awaits_one() {
     let place = governed();
     place.edit("nodes/a.md", "one", "two");
     by(&place, "ana", "submit nodes/a").ok();
-    assert_eq!(code(&by(&place, "ana", "govern off").exits(3)), "work-pending");
+    assert_eq!(code(&by(&place, "ana", "govern off").exits(3)), "reviews-pending");
     by(&place, "ana", "withdraw nodes/a").ok();
     by(&place, "ana", "govern off").ok();
     by(&place, "bo", "approve .context/config.yaml").ok();
@@ -838,11 +838,11 @@ fn a_step_that_no_line_names_is_not_decided_elsewhere() {
     // The command was killed before its line, and the other document has no entry.
     lines.iter().for_each(|(path, bytes)| place.write(path, bytes));
     std::fs::remove_dir_all(place.path("nodes/.versions/b")).unwrap();
-    assert_eq!(code(&elsewhere(&place, "bo", "approve nodes/a").exits(4)), "unremembered");
-    assert_eq!(code(&elsewhere(&place, "bo", "approve --change set").exits(4)), "unremembered");
+    assert_eq!(code(&elsewhere(&place, "bo", "approve nodes/a").exits(4)), "unexplained");
+    assert_eq!(code(&elsewhere(&place, "bo", "approve --change set").exits(4)), "unexplained");
     assert_eq!(
         code(&elsewhere(&place, "bo", "reject nodes/a --reason no").exits(4)),
-        "unremembered"
+        "unexplained"
     );
     let shown = elsewhere(&place, "bo", "review show nodes/a").ok();
     assert!(
@@ -878,7 +878,7 @@ fn a_part_of_a_set_whose_end_no_line_names_is_not_decided_elsewhere() {
     assert!(listed.stdout.contains("nodes/b") && !listed.stdout.contains("nodes/a"));
     assert!(listed.stderr.contains("version 3 of nodes/a is in no line"), "{}", listed.whole());
     for line in ["approve nodes/b", "approve --change set", "reject nodes/b --reason no"] {
-        assert_eq!(code(&elsewhere(&place, "bo", line).exits(4)), "unremembered", "{line}");
+        assert_eq!(code(&elsewhere(&place, "bo", line).exits(4)), "unexplained", "{line}");
     }
     // Once that part belongs to another submission, the rest may be rejected, but not approved.
     elsewhere(&place, "ana", "submit nodes/a").ok();
@@ -1029,7 +1029,7 @@ fn a_change_whose_line_was_lost_is_replaced_part_by_part() {
     lines.iter().for_each(|(path, bytes)| place.write(path, bytes));
     let refused = elsewhere(&place, "bo", "approve --change set").exits(4);
     assert_snapshot!(refused.stderr, @"
-    error[unremembered]: no line of the change log names version 3 of `nodes/a`: its writer may have been interrupted
+    error[unexplained]: no line of the change log names version 3 of `nodes/a`: its writer may have been interrupted
     hint: if its writer was interrupted, that writer's next command completes or undoes the step
     hint: if a change log has lost the line, restore `.context/audit` from git or a backup
     hint: an editor can replace it: `ctx submit nodes/a --supersede` submits the live text, `ctx submit nodes/a --renew --supersede` the published text
@@ -1050,7 +1050,7 @@ fn a_retirement_whose_line_was_lost_is_replaced_by_the_published_text() {
     let lines = change_logs(&place);
     by(&place, "ana", "retire nodes/a").ok();
     lines.iter().for_each(|(path, bytes)| place.write(path, bytes));
-    assert_eq!(code(&elsewhere(&place, "bo", "approve nodes/a").exits(4)), "unremembered");
+    assert_eq!(code(&elsewhere(&place, "bo", "approve nodes/a").exits(4)), "unexplained");
     let same = elsewhere(&place, "kim", "submit nodes/a --supersede").ok().stdout;
     assert!(same.contains("unchanged: nodes/a"), "{same}");
     elsewhere(&place, "kim", "submit nodes/a --renew --supersede").ok();

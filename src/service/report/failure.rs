@@ -69,7 +69,7 @@ codes! {
     ConsentUnavailable "consent-unavailable" 3, "The call needs the consent of a human, and the client cannot ask for it.";
     ConsentDeclined "consent-declined" 3, "The human who was asked did not agree, so nothing was changed.";
     TooFewReviewers "too-few-reviewers" 3, "A governed vault needs reviewers for the whole vault.";
-    WorkPending "work-pending" 3, "Submissions await a decision, so the mode cannot change.";
+    ReviewsPending "reviews-pending" 3, "Submissions await a decision, so the mode cannot change.";
     VaultNotAllowed "vault-not-allowed" 3, "The URI names a vault that the configuration does not allow.";
     Busy "busy" 4, "The server has reached its limit of concurrent calls; nothing was done.";
     Locked "locked" 4, "Another process is writing to the vault, or to the file that the command writes.";
@@ -78,7 +78,7 @@ codes! {
     SubmissionPending "submission-pending" 4, "Another principal's submission of the document awaits a decision.";
     SubmissionChanged "submission-changed" 4, "The submission is not the one that the reviewer names, or is not based on the published version.";
     UnpublishedChanges "unpublished-changes" 4, "The live file has changes that no version contains.";
-    Unremembered "unremembered" 4, "No intent record or trusted head explains these bytes or checkpoints.";
+    Unexplained "unexplained" 4, "No intent record or trusted head explains these bytes or checkpoints.";
     HeadRollback "head-rollback" 4, "The log ends before the trusted head, or is missing.";
     HeadFork "head-fork" 4, "The log has another checkpoint in place of the trusted head.";
     TimedOut "timed-out" 5, "The call exceeded the time limit of the server.";

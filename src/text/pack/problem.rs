@@ -113,7 +113,7 @@ pub enum ProblemKind {
 impl PackProblem {
     /// All codes, in the order of the specification.
     pub const CODES: [&'static str; 13] = [
-        "governance-yaml",
+        "pack-yaml",
         "pack-key",
         "pack-value",
         "pack-query",
@@ -131,7 +131,7 @@ impl PackProblem {
     /// Returns the stable code.
     pub fn code(&self) -> &'static str {
         match &self.kind {
-            ProblemKind::Yaml(_) => "governance-yaml",
+            ProblemKind::Yaml(_) => "pack-yaml",
             ProblemKind::UnknownKey { .. } => "pack-key",
             ProblemKind::Missing(_) | ProblemKind::Value(_) | ProblemKind::Invisible { .. } => {
                 "pack-value"

@@ -304,7 +304,7 @@ mod tests {
         .collect();
         insta::assert_snapshot!(report.join("\n"), @"
         not usable
-          1:5 [governance-yaml] unclosed bracket '[' (fix the line; spec/vault.md lists the keys)
+          1:5 [pack-yaml] unclosed bracket '[' (fix the line; spec/vault.md lists the keys)
         not usable
           1:1 [pack-value] expected `key: value` lines (fix the line; spec/vault.md lists the keys)
         not usable
@@ -330,9 +330,9 @@ mod tests {
           1:1 [pack-empty] the pack has neither `query` nor `includes`, so it selects nothing (fix the line; spec/vault.md lists the keys)
           4:23 [pack-value] expected at least one type (fix the line; spec/vault.md lists the keys)
         not usable
-          2:1 [governance-yaml] duplicate key `id`, first on the line above (fix the line; spec/vault.md lists the keys)
+          2:1 [pack-yaml] duplicate key `id`, first on the line above (fix the line; spec/vault.md lists the keys)
         not usable
-          1:8 [governance-yaml] anchors and aliases are not allowed here (fix the line; spec/vault.md lists the keys)
+          1:8 [pack-yaml] anchors and aliases are not allowed here (fix the line; spec/vault.md lists the keys)
         ");
     }
 
@@ -341,7 +341,7 @@ mod tests {
         let big = format!("id: a\nlabel: '{}'\nquery: '#a'\n", "x".repeat(limit::FRONTMATTER));
         assert!(report(&big).contains("at most 64 KiB"));
         let deep = format!("id: a\nlabel: A\nquery: {}\n", "[".repeat(5000));
-        assert!(report(&deep).contains("[governance-yaml]"));
+        assert!(report(&deep).contains("[pack-yaml]"));
         let long = format!("id: a\nlabel: A\nquery: '{}'\n", "#a ".repeat(3000));
         assert!(report(&long).contains("at most 8192 bytes"));
     }

@@ -43,7 +43,7 @@ pub(super) const REMEDIES: &[(&str, &str)] = &[
     ("frontmatter-unclosed", "Add a line that is exactly `---` after the last field; blanks after the dashes are not allowed. If the first `---` is a thematic break, begin the file with an empty line."),
     ("frontmatter-yaml", "Correct the line that the problem names. Put quotes around a text with `: ` or ` #` in it: `title: 'Returns: rules'`. Of two lines with the same key, delete one."),
     ("git-filtered", "Run the program that decodes the file: `git lfs pull`, `git-crypt unlock`, `git annex get` or `transcrypt`. Then publish again."),
-    ("governance-yaml", "Correct the line that the problem names: the file must be UTF-8, and its top level `key: value` lines. Section 13 of `spec/vault.md` lists the keys."),
+    ("pack-yaml", "Correct the line that the problem names: the file must be UTF-8, and its top level `key: value` lines. Section 13 of `spec/vault.md` lists the keys."),
     ("governed", "Publication needs a review here: `ctx submit ID` submits a text, and a reviewer publishes it with `ctx approve ID`. If only the live configuration says `governance: governed`, publish that with `ctx govern on`, or remove the line."),
     ("head-fork", "Another branch was checked out, or the log was replaced. Run `ctx verify`, find the missing checkpoints on other branches, and restore the log. Run `ctx head trust` only if you know why the log differs."),
     ("head-rollback", "The vault was reset to an older state, or deleted. Find the missing checkpoints on other branches, in `git stash list` or in a backup. Run `ctx head trust` only if you know why they are missing."),
@@ -160,7 +160,7 @@ pub(super) const REMEDIES: &[(&str, &str)] = &[
     ("unknown-version", "Pass another number: `ctx history ID` lists the versions."),
     ("unpublished-changes", "`ctx diff ID` shows the changes. Publish them with `ctx publish ID`, or overwrite them with `ctx restore ID --force`, which loses them. Then run the command again."),
     ("unreadable", "Grant yourself permission to read the file, and run the command again. A `.gitignore` must be a regular file of at most 64 KiB."),
-    ("unremembered", "A command was interrupted on another machine, or the log was truncated. `ctx recover --dry-run` lists the files. If a command was interrupted, run `ctx recover --force`; otherwise restore the log from git or a backup. For a step of a review that no line of the change log names: restore `.context/audit` if it lost the line; else an editor submits a text in its place, the live one with `ctx submit ID --supersede`, the published one with `ctx submit ID --renew --supersede`."),
+    ("unexplained", "A command was interrupted on another machine, or the log was truncated. `ctx recover --dry-run` lists the files. If a command was interrupted, run `ctx recover --force`; otherwise restore the log from git or a backup. For a step of a review that no line of the change log names: restore `.context/audit` if it lost the line; else an editor submits a text in its place, the live one with `ctx submit ID --supersede`, the published one with `ctx submit ID --renew --supersede`."),
     ("uri-anchor", "Write the name of a section after `#`, or remove the `#`. `ctx read ID --outline` lists the sections. In a name, write `#` as `%23`."),
     ("uri-character", "Write the character with a percent sign and two digits: `%20` for a blank, `%3F` for `?`. Control characters cannot be written."),
     ("uri-empty", "Name a document, folder or tag: `contextnest://nodes/`. The selector `status:published` selects all documents."),
@@ -182,7 +182,7 @@ pub(super) const REMEDIES: &[(&str, &str)] = &[
     ("usage", "`ctx help VERB` shows the arguments and options of a command, with examples."),
     ("vault-not-allowed", "With `federation: scoped`, URIs use only the names in `allow`. Ask a steward to add the name: `allow: [NAME]`. To read the other vault now, run the command there with `--vault DIR`."),
     ("withheld", "A version that is a step of a review is not served: `ctx history ID` shows its outcome, and `ctx review show ID` the submission that awaits a decision. Otherwise run `ctx verify`, and restore the files that it names from git or from a backup that verifies. Publishing again does not repair the history."),
-    ("work-pending", "`ctx review --all` lists the submissions. Approve or reject them, or let their submitters withdraw them with `ctx withdraw ID`. Then run the command again."),
+    ("reviews-pending", "`ctx review --all` lists the submissions. Approve or reject them, or let their submitters withdraw them with `ctx withdraw ID`. Then run the command again."),
 ];
 
 /// Remedies that differ in a governed vault, in byte order of the codes.

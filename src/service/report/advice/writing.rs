@@ -137,14 +137,14 @@ impl From<ReviewError> for Failure {
             }
             ReviewError::Unfit(why) => new(Code::NotASteward)
                 .hint(Hint::call("{} shows who may", of(Verb::StewardWho, &why.id))),
-            ReviewError::Unrecorded { id, .. } => new(Code::Unremembered)
+            ReviewError::Unrecorded { id, .. } => new(Code::Unexplained)
                 .hint("if its writer was interrupted, that writer's next command completes or undoes the step")
                 .hint("if a change log has lost the line, restore `.context/audit` from git or a backup")
                 .hint(Hint::calls(
                     "an editor can replace it: {} submits the live text, {} the published text",
                     in_its_place(&id),
                 )),
-            ReviewError::Decided { id, .. } => new(Code::Unremembered)
+            ReviewError::Decided { id, .. } => new(Code::Unexplained)
                 .hint(Hint::call("{} reports the missing parts of histories: restore them", Verb::Verify))
                 .hint(Hint::calls(
                     "an editor can replace it: {} submits the live text, {} the published text",
@@ -254,7 +254,7 @@ impl From<ReviewError> for Failure {
                     _ => failure.hint("or lower `required` for the vault under `review` in stewards.yaml"),
                 }
             }
-            ReviewError::WorkPending(_) => new(Code::WorkPending)
+            ReviewError::ReviewsPending(_) => new(Code::ReviewsPending)
                 .hint(Hint::call("{} lists the submissions that await a decision", Verb::Review)),
         }
     }
@@ -401,7 +401,7 @@ impl Failure {
         let line = |(old, new): &(DocumentId, DocumentId)| {
             format!("{}: was {}", new.live_path(), old.live_path())
         };
-        let mut failure = Self::new(Code::Unremembered, message)
+        let mut failure = Self::new(Code::Unexplained, message)
             .hint("move the folder back: the histories in it must stay where they are");
         if let Some((old, new)) = moves.iter().find(|(old, new)| old.collision_with(new).is_none())
         {
@@ -422,7 +422,7 @@ impl Failure {
             }
             line
         };
-        let mut failure = Self::new(Code::Unremembered, message)
+        let mut failure = Self::new(Code::Unexplained, message)
             .hint("either a command was interrupted, or the log was truncated: check the files")
             .hint(Hint::call(
                 "after an interrupted command, {} moves them to .context/local/recovered/",
@@ -492,7 +492,7 @@ impl From<Refused> for Failure {
                     "nothing was written; the histories may be forged or incomplete: restore them and the log from git or a backup",
                 )
                 .hint(forced),
-            Refused::Beyond(_) => Self::new(Code::Unremembered, message)
+            Refused::Beyond(_) => Self::new(Code::Unexplained, message)
                 .hint(Hint::call(
                     "nothing was written; check with {} what they contain: an interrupted command or an attacker may have left them",
                     dry_run(Verb::CheckpointRebuild),

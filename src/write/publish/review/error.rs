@@ -225,7 +225,7 @@ pub enum ReviewError {
     Locked(Stuck),
     /// Submissions await a decision; contains the action that is required first.
     #[error("{} before the mode can change", .0)]
-    WorkPending(String),
+    ReviewsPending(String),
 }
 
 impl ReviewError {
@@ -257,7 +257,7 @@ impl ReviewError {
             | Self::Text { .. }
             | Self::TooFewReviewers { .. }
             | Self::Locked(_)
-            | Self::WorkPending(_) => Vec::new(),
+            | Self::ReviewsPending(_) => Vec::new(),
         }
     }
 

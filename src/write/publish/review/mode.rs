@@ -69,7 +69,7 @@ pub fn begin(
 /// Checks that no submission awaits a decision, so that a vault may become ungoverned.
 ///
 /// # Errors
-/// [`ReviewError::WorkPending`], or a pending submission cannot be read.
+/// [`ReviewError::ReviewsPending`], or a pending submission cannot be read.
 pub fn may_end(vault: &Vault) -> Result<(), PublishError> {
     let queue = whole_queue(vault, None)?;
     let waiting = queue.waiting.iter().map(|waiting| waiting.track.id());
@@ -80,7 +80,7 @@ pub fn may_end(vault: &Vault) -> Result<(), PublishError> {
         0 => Ok(()),
         n => {
             let what = crate::values::text_util::count(n, "submission");
-            Err(ReviewError::WorkPending(format!("decide or withdraw {what}")).into())
+            Err(ReviewError::ReviewsPending(format!("decide or withdraw {what}")).into())
         }
     }
 }

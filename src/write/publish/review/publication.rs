@@ -229,7 +229,7 @@ impl Transaction<'_> {
         match id.governance() == Some(GovernanceFile::Config) && pending > 0 && ends() {
             true => {
                 let what = crate::values::text_util::count(pending, "submission");
-                Err(ReviewError::WorkPending(format!("decide or withdraw {what}")).into())
+                Err(ReviewError::ReviewsPending(format!("decide or withdraw {what}")).into())
             }
             false => Ok(()),
         }
