@@ -212,7 +212,7 @@ pub(crate) fn is_limited_at_last(vault: &Vault) -> bool {
     is_limited_after(vault, None)
 }
 
-/// Refuses a log by which all principals may read, if no trusted head vouches for it and a version of
+/// Refuses a log that lets all principals read, if no trusted head vouches for it and a version of
 /// the configuration after the sealed one limits readers (REV-21).
 ///
 /// # Errors

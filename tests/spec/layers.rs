@@ -233,8 +233,8 @@ fn every_source_file_is_compiled() {
     assert!(left_over.is_empty(), "no module declares these files: {left_over:?}");
 }
 
-/// What opens a text of a document, makes a record of an access, or reads a text that is not traced:
-/// the compiler keeps it from a front end.
+/// Functions that open a text of a document, make a record of an access, or read a text that is not
+/// traced: the compiler keeps them from a front end.
 const BELOW_FRONT: &[(&str, &[&str])] = &[
     ("record/audit/text.rs", &["new(value: T", "release(", "map<U>("]),
     ("read/snapshot/portion.rs", &["alone("]),

@@ -127,8 +127,7 @@ impl Report for PackShowReport<'_> {
 }
 
 impl<'s> PackShowReport<'s> {
-    /// A sealed pack with the documents that it selects at a checkpoint, and what is recorded of its
-    /// instructions.
+    /// Reports a sealed pack with its documents at a checkpoint, and its recorded instructions.
     pub(crate) fn new(
         snapshot: &Snapshot<'_>,
         sealed: &'s SealedPack,

@@ -109,7 +109,8 @@ pub(crate) fn check_text(
     }
 }
 
-/// The same of any version, for a reviewer. One that the log seals must be the one that it seals.
+/// Returns the text and history of any version, for a reviewer. A sealed version must
+/// match its seal.
 pub(super) fn any_text_of(
     vault: &Vault,
     chronicle: &Chronicle<'_>,

@@ -61,17 +61,17 @@ impl From<Verb> for Call {
     }
 }
 
-/// What becomes of a text in a vault.
+/// The way of a text to publication in a vault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
-    /// It is published.
+    /// The command publishes the text.
     Publishes,
-    /// It is submitted, and a reviewer publishes it.
+    /// The command submits the text, and a reviewer publishes it.
     Submits,
 }
 
 impl Mode {
-    /// The operation that brings a text towards publication: `submit` in place of `publish`.
+    /// Returns the operation for a text that is to be published: `submit` in place of `publish`.
     pub fn verb(self, verb: Verb) -> Verb {
         match (self, verb) {
             (Self::Submits, Verb::Publish) => Verb::Submit,
@@ -79,7 +79,7 @@ impl Mode {
         }
     }
 
-    /// What that operation does.
+    /// Returns the name of that operation in the third person.
     fn publishes(self) -> &'static str {
         match self {
             Self::Publishes => "publishes",

@@ -258,9 +258,9 @@ struct Event<'e> {
 enum Gate {
     /// Publishes without a review; not allowed in a governed vault.
     Ungoverned,
-    /// It publishes, or submits if the vault is governed.
+    /// Publishes, or submits if the vault is governed.
     Either,
-    /// It writes live files only, unless the vault is ungoverned.
+    /// Writes live files only, unless the vault is ungoverned.
     Live,
     /// Makes the vault governed.
     Begins,

@@ -103,8 +103,8 @@ pub fn move_document(
 }
 
 impl Recased {
-    /// What a move from `old` to `new` renames if it changes only the case of the last name; `None` if
-    /// it is another move.
+    /// Returns the files of a move that changes only the case of the last name; `None` for other
+    /// moves.
     fn of(vault: &Vault, old: &DocumentId, new: &DocumentId) -> Result<Option<Self>, PublishError> {
         let files = vault.files();
         let (recorded, to) = (old.live_path(), new.live_path());
@@ -119,7 +119,7 @@ impl Recased {
     }
 }
 
-/// Whether the file is at its new place already: nothing is at the old one.
+/// Returns true if the file is at its new place already, and not at the old one.
 fn is_moved(vault: &Vault, old: &DocumentId, new: &DocumentId) -> bool {
     let files = vault.files();
     let (from, to) = (old.live_path(), new.live_path());
@@ -127,12 +127,12 @@ fn is_moved(vault: &Vault, old: &DocumentId, new: &DocumentId) -> bool {
 }
 
 impl Transaction<'_> {
-    /// Whether an earlier event moved a document, of which no file is left under its old id.
+    /// Returns true if an earlier event moved a document, and no file is left under its old id.
     fn is_recorded(&self, old: &DocumentId, new: &DocumentId) -> bool {
         self.is_moved_away(old, new) && !self.vault.files().exists(&old.live_path())
     }
 
-    /// Whether an earlier event moved a document.
+    /// Returns true if an earlier event moved a document.
     fn is_moved_away(&self, old: &DocumentId, new: &DocumentId) -> bool {
         let is_left =
             self.state.get(old.as_str()).is_none() && self.state.get(new.as_str()).is_some();
@@ -317,7 +317,7 @@ impl Transaction<'_> {
     }
 }
 
-/// Whether a live document has the body of a published text, and any.
+/// Returns true if a live document has the body of a published text, and it is not empty.
 fn has_body_of(sealed: &str, live: &str, document: &Document) -> bool {
     let body = normalise(&live[document.parts.body..]);
     let published = Document::parse(sealed).ok();
@@ -325,7 +325,7 @@ fn has_body_of(sealed: &str, live: &str, document: &Document) -> bool {
     published == Some(&*body) && !body.trim().is_empty()
 }
 
-/// The refusal of a move that a checkpoint records already.
+/// Returns the refusal of a move that a checkpoint records already.
 fn recorded(old: &DocumentId, new: &DocumentId) -> Refusal {
     let again = Call::new(Verb::Mv).value(old.as_str()).value(new.as_str()).word("--fix-links");
     let hint = Hint::call("{} changes the links that still lead to the old id", again);

@@ -1,4 +1,4 @@
-//! Retiring: a version that says `draft`, with which a document leaves the map. Nothing is
+//! Retirement: a version with `status: draft`, which removes a document from the maps. No file is
 //! deleted.
 
 use std::collections::BTreeSet;

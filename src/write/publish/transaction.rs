@@ -56,7 +56,7 @@ pub(super) struct Transaction<'a> {
     pub(super) beyond: Beyond,
     /// Set if texts are submitted instead of published.
     pub(super) submits: Option<Submits>,
-    /// Whether the versions are a step of a review, which makes no checkpoint.
+    /// True if the versions are a step of a review, which does not make a checkpoint.
     pub(super) is_step: bool,
     /// Governance files that get back into the maps as they are.
     resealed: Vec<(DocumentId, Mark)>,

@@ -92,7 +92,7 @@ impl Mapped<'_> {
         self.with_instructions(map).map(|map| (map, block.unwrap_or_default()))
     }
 
-    /// What is withheld.
+    /// Returns the withheld documents.
     pub(crate) fn withheld(&self) -> &[Withheld] {
         &self.overview.withheld
     }

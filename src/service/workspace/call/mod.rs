@@ -7,12 +7,12 @@
 //!
 //! `read`, `resolve`, `search`, `list`, `history`, `blame`, `check`, `neighbors`, `diff`, `map`,
 //! `packs` (of `pack list`), `replay`, `review` and `verify` are the questions of the verbs of these
-//! names (`map` is that of `context`). `restore` prepares files that get an earlier text, and `version` has
-//! the text of one version. `submit`, `draft` and `write` are acts: what is submitted and
-//! decided, and what a principal writes that is not published, which `own` reads. `source` records
-//! what a source gave, `stage` lists staged results and promotes one, `beside` is what stands with an
-//! answer of them, `sight` whether a reader's vault is as it was, `told` of which documents a call that
-//! writes may speak, and `work` how far a call is.
+//! names (`map` is that of `context`). `restore` prepares files that get an earlier text, and
+//! `version` returns the text of one version. `submit` submits texts and decides about them.
+//! `draft` and `write` write unpublished texts of a principal, which `own` reads. `source` records
+//! results of sources, `stage` lists and promotes them, and `beside` adds them to answers. `sight`
+//! detects changes of a reader's vault, `told` names the documents that a writing call may mention,
+//! and `work` is the progress of a call.
 
 pub(crate) mod beside;
 pub(crate) mod blame;

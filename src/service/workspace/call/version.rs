@@ -15,7 +15,7 @@ impl Call<'_> {
     /// Returns the text of a version, and the checkpoint that seals it, if one does.
     ///
     /// # Errors
-    /// It does not exist, or the reader may not read it.
+    /// A version that does not exist, or that the reader may not read.
     pub(crate) fn version(
         &mut self,
         (vault, chronicle, head): Ground<'_>,
