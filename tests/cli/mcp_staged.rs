@@ -291,31 +291,31 @@ fn the_whole_answer_of_a_tool_is_made_again() {
     };
     insta::assert_snapshot!(outputs(&place), @r#"
     context same
-    list cannot tell: the output of `context_overview` is not made again
-    search cannot tell: the output of `context_search` is not made again
+    list cannot tell: the output of `context_overview` is not reproduced
+    search cannot tell: the output of `context_search` is not reproduced
     resolve same
     read same
-    neighbors cannot tell: the output of `context_neighbors` is not made again
+    neighbors cannot tell: the output of `context_neighbors` is not reproduced
     resolve same
     diff same
-    history cannot tell: the output of `context_history` is not made again
+    history cannot tell: the output of `context_history` is not reproduced
     blame same
-    check cannot tell: the output of `context_check` is not made again
+    check cannot tell: the output of `context_check` is not reproduced
     "#);
     let file = "nodes/.versions/fees/history.yaml";
     place.write(file, place.read(file).replace("sha256:", "sha256:0"));
     insta::assert_snapshot!(outputs(&place), @r#"
     context cannot tell: recorded: 1093 bytes; printed now: 1239 bytes with another hash; 1 document more may not be served now
-    list cannot tell: the output of `context_overview` is not made again
-    search cannot tell: the output of `context_search` is not made again
+    list cannot tell: the output of `context_overview` is not reproduced
+    search cannot tell: the output of `context_search` is not reproduced
     resolve cannot tell: recorded: 4266 bytes; printed now: 3081 bytes with another hash; 1 document more may not be served now
     read same
-    neighbors cannot tell: the output of `context_neighbors` is not made again
+    neighbors cannot tell: the output of `context_neighbors` is not reproduced
     resolve cannot tell: recorded: 4896 bytes; printed now: 3711 bytes with another hash; 1 document more may not be served now
     diff same
-    history cannot tell: the output of `context_history` is not made again
+    history cannot tell: the output of `context_history` is not reproduced
     blame cannot tell: the call fails now: `nodes/fees` is withheld: the entry on line 3 of the history is malformed
-    check cannot tell: the output of `context_check` is not made again
+    check cannot tell: the output of `context_check` is not reproduced
     "#);
     let place = governed();
     asked(
@@ -325,5 +325,5 @@ fn the_whole_answer_of_a_tool_is_made_again() {
         json!({"id": "nodes/rules", "body": "two", "submit": true}),
     );
     asked(&place, ("ana", "s-1"), "context_read", json!({"id": "nodes/rules", "draft": true}));
-    insta::assert_snapshot!(outputs(&place), @"read cannot tell: a draft is in no checkpoint");
+    insta::assert_snapshot!(outputs(&place), @"read cannot tell: no checkpoint contains a draft");
 }

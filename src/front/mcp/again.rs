@@ -43,10 +43,10 @@ pub(crate) fn again(call: &mut Call<'_>, words: &[String]) -> Option<Result<Vec<
         return Some(Err("its words are not a call of this version".to_owned()));
     };
     if !OF_CHECKPOINT.contains(&tool.verb(&arguments)) {
-        return Some(Err(format!("the output of `{name}` is not made again")));
+        return Some(Err(format!("the output of `{name}` is not reproduced")));
     }
     if arguments.get("draft").is_some_and(|draft| *draft != false) {
-        return Some(Err("a draft is in no checkpoint".to_owned()));
+        return Some(Err("no checkpoint contains a draft".to_owned()));
     }
     // The log belongs to the vault of the call (MCP-15).
     arguments.remove("vault");

@@ -1,6 +1,5 @@
-//! What a tool answers: the same thing twice, as text and as structured content, because clients hand
-//! only one of them to their model (MCP-4); its size (MCP-5), and its bytes, which are recorded
-//! (MCP-8).
+//! The answer of a tool: as text and as structured content, because a client passes only one of
+//! them to its model (MCP-4); its size (MCP-5), and its bytes, which are recorded (MCP-8).
 
 use rmcp::model::{CallToolResult, ContentBlock};
 use serde_json::{Value, json};
@@ -14,12 +13,12 @@ use crate::service::workspace::Options;
 use crate::service::workspace::call::{Call, Note};
 use crate::values::text_util::beginning;
 
-/// The most tokens of an answer, where the call does not ask for more.
+/// Maximum number of tokens of an answer, unless the call asks for more.
 pub(super) const BUDGET: u64 = 25_000;
 
-/// The most bytes of what a failure says happened.
+/// Maximum length of the message of a failure, in bytes.
 const MESSAGE: usize = 2_000;
-/// What stands in the place of the rest.
+/// The end of a text that was cut.
 const CUT: &str = " ...";
 
 /// The report of a tool.
@@ -27,16 +26,16 @@ const CUT: &str = " ...";
 pub(super) struct Answer {
     text: String,
     structured: Value,
-    /// The names of its members that are texts, and the texts; `None` if it has none.
+    /// The names of the members that are texts, and the texts; `None` without such members.
     texts: Option<(&'static [&'static str], String)>,
 }
 
-/// The size of an answer, and what counts it.
+/// The limit of an answer in tokens.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Size {
-    /// The most tokens.
+    /// Maximum number of tokens.
     pub(super) tokens: u64,
-    /// What counts them beside four bytes each.
+    /// Vocabulary that counts tokens, besides four bytes each.
     pub(super) tokenizer: Tokenizer,
 }
 
@@ -106,7 +105,7 @@ impl Answer {
         size.count(&self.text).max(size.count(&self.structured.to_string()))
     }
 
-    /// Whether it has no more tokens than that.
+    /// Returns true if the answer does not exceed the limit.
     pub(super) fn fits(&self, size: Size) -> bool {
         self.tokens(size) <= size.tokens
     }
@@ -150,10 +149,10 @@ impl Answer {
         self
     }
 
-    /// The answer, if it is no larger than a call may get.
+    /// Returns the answer if it does not exceed the limit.
     ///
     /// # Errors
-    /// It is; `smaller` says how to ask for less.
+    /// An answer that is too large; `smaller` is the hint.
     pub(super) fn within(self, size: Size, smaller: &'static str) -> Result<Self, Failure> {
         check_tokens(self.tokens(size), size.tokens, smaller).map(|()| self)
     }
@@ -173,7 +172,7 @@ impl Answer {
         self.text
     }
 
-    /// What is sent.
+    /// Returns the result of the call.
     pub(super) fn result(self) -> CallToolResult {
         let mut result = CallToolResult::success(vec![ContentBlock::text(self.text)]);
         result.structured_content = Some(self.structured);
@@ -188,10 +187,10 @@ pub(super) fn about(call: &Call<'_>, report: &impl Report, names: &[&str]) -> Va
     about
 }
 
-/// Refuses an answer with more tokens than one may have; `smaller` says how to ask for less.
+/// Refuses an answer that exceeds the limit.
 ///
 /// # Errors
-/// It has.
+/// An answer that is too large; `smaller` is the hint.
 pub(super) fn check_tokens(tokens: u64, limit: u64, smaller: &'static str) -> Result<(), Failure> {
     if tokens <= limit {
         return Ok(());
@@ -200,8 +199,8 @@ pub(super) fn check_tokens(tokens: u64, limit: u64, smaller: &'static str) -> Re
     Err(Failure::new(Code::AnswerTooLarge, message).hint(smaller))
 }
 
-/// What is sent of a failure: its code, what happened, and how to mend it. A client that sent a long
-/// argument is not sent it back.
+/// Returns a failure as a result: its code, message and hints. A long message is cut, because it
+/// may repeat an argument of the client.
 pub(super) fn failed(failure: Failure, profile: Profile) -> CallToolResult {
     let (text, structured) = told(failure, profile);
     let mut result = CallToolResult::error(vec![ContentBlock::text(text)]);
@@ -209,7 +208,7 @@ pub(super) fn failed(failure: Failure, profile: Profile) -> CallToolResult {
     result
 }
 
-/// A failure as text, and as JSON.
+/// Returns a failure as text, and as JSON.
 pub(super) fn told(mut failure: Failure, profile: Profile) -> (String, Option<Value>) {
     if failure.message.len() > MESSAGE {
         failure.message = beginning(&failure.message, MESSAGE - CUT.len()).to_owned() + CUT;
@@ -219,8 +218,7 @@ pub(super) fn told(mut failure: Failure, profile: Profile) -> (String, Option<Va
     (report.to_string(), serde_json::from_str(&json).ok())
 }
 
-/// A failure with what is to be said beside it: that something is not there may be the fault of a
-/// log that was truncated.
+/// Adds the notes of a call to its failure: a truncated log may be the cause of a missing document.
 pub(super) fn noted(call: &Call<'_>, mut failure: Failure) -> Failure {
     failure.details.extend(notes(call));
     failure
@@ -231,7 +229,7 @@ fn json_of(call: &Call<'_>, report: &impl Report) -> String {
     to_json_compact(report, &notes, call.may_not_read)
 }
 
-/// What is to be said beside an answer.
+/// Returns the notes of a call, as texts.
 fn notes(call: &Call<'_>) -> impl Iterator<Item = String> {
     let Options { vault, is_remote, .. } = &call.workspace.options;
     let root = vault.as_deref().filter(|_| *is_remote);
@@ -271,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_failure_says_is_cut() {
+    fn long_message_of_a_failure_is_cut() {
         for (text, cut) in
             [("x".repeat(2_000), false), ("x".repeat(2_001), true), ("é".repeat(5_000), true)]
         {

@@ -33,34 +33,34 @@ use crate::values::model::digest::Digest;
 use crate::values::model::principal::Principal;
 use crate::values::model::verb::Verb;
 
-/// What all calls of a server share.
+/// The state that all calls of a server share.
 pub(super) struct Shared {
     pub(super) environment: Environment,
     pub(super) options: Options,
     pub(super) vaults: Vaults,
     /// The tools.
     pub(super) offer: Offer,
-    /// What humans are asked.
+    /// Pending questions to humans.
     pub(super) questions: Questions,
-    /// Whether the client reads no answers any more.
+    /// True if the client no longer reads answers.
     pub(super) gone: Arc<AtomicBool>,
-    /// None for one client, whose calls are made one after the other.
+    /// Limits of calls; `None` for a single client, whose calls are made one after the other.
     pub(super) limits: Option<Limits>,
     pub(super) metrics: Arc<Metrics>,
     /// Notices changes of the logs.
     pub(super) watch: Arc<Watch>,
-    /// Looks at what is published.
+    /// Checks for new publications.
     pub(super) looks: Looks,
-    /// The vaults of which an index was looked for.
+    /// Vaults whose index was searched for.
     pub(super) indexed: Mutex<BTreeSet<PathBuf>>,
 }
 
-/// Who makes a request.
+/// The caller of a request.
 pub(super) struct Asker {
-    /// What the request says of itself.
+    /// The metadata of the request.
     pub(super) meta: JsonObject,
     pub(super) client: Option<Implementation>,
-    /// Who was authenticated; none where the process acts for its user.
+    /// The authenticated principal; `None` if the process acts for its user.
     pub(super) principal: Option<Principal>,
     /// The work for it.
     pub(super) work: Arc<Work>,
@@ -73,7 +73,7 @@ impl Asker {
     }
 }
 
-/// What is requested, as the log says it.
+/// A request, as the log records it.
 pub(super) struct Said {
     pub(super) verb: Verb,
     /// The name of the tool, or the method.
@@ -112,7 +112,7 @@ impl Requested {
     }
 }
 
-/// What became of a call, and how it is counted.
+/// The result of a call, and its outcome in the metrics.
 type Done<T, E = CallToolResult> = Result<T, (E, Outcome)>;
 
 impl Shared {
@@ -145,7 +145,7 @@ impl Shared {
         }
         if let Some(asking) = &agreed {
             let words = requested.words();
-            // Who asks is a part of what is asked: no answer counts for another principal.
+            // The principal is part of the question: an answer is valid for one principal only.
             let principal = requested.asker.principal.as_ref();
             let words = match principal {
                 Some(principal) => format!("{principal:?} {words}"),
@@ -219,7 +219,7 @@ impl Shared {
     /// Works on a request, about the vault that its arguments name.
     ///
     /// # Errors
-    /// As `act`; or the request does not say who asks as it has to, or what it is about.
+    /// Errors of `act`, and a request with an invalid caller or vault.
     pub(super) fn on_behalf<T>(
         &self,
         (asker, said): (&Asker, Said),
@@ -261,8 +261,8 @@ impl Shared {
         })
     }
 
-    /// What a human is to be asked before a call. Words of a document are recorded before they leave,
-    /// if the client can ask.
+    /// Returns the question to a human before a call; `None` without one. If the client can ask it,
+    /// words of a document in it are recorded first.
     fn asking(&self, requested: &Requested, can_ask: bool) -> Done<Option<Asking>> {
         let Some(asks) = requested.tool.asks else { return Ok(None) };
         self.work(requested, |call, arguments| {
@@ -296,7 +296,7 @@ impl Shared {
         })
     }
 
-    /// Whether one of the vaults is governed; a vault that cannot be read may be.
+    /// Returns true if one of the vaults is governed, or cannot be read.
     pub(super) fn is_governed(&self) -> bool {
         let is_governed = |root| self.vault(root).and_then(|vault| is_governed(&vault));
         self.vaults.roots().any(|root| is_governed(root).unwrap_or(true))

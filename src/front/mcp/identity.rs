@@ -120,6 +120,6 @@ mod tests {
         let refused = |json: Value| Identity::of(&meta(&json), None).unwrap_err().message;
         insta::assert_snapshot!(refused(serde_json::json!({"contextnest/sesion": "s"})), @"unknown key `contextnest/sesion` in `_meta`");
         insta::assert_snapshot!(refused(serde_json::json!({"contextnest/session": 7})), @"the value of `contextnest/session` in `_meta` is not a text");
-        insta::assert_snapshot!(refused(serde_json::json!({"contextnest/task": "none"})), @"the value of `contextnest/task` in `_meta` is `none`, which programs write where they know no id");
+        insta::assert_snapshot!(refused(serde_json::json!({"contextnest/task": "none"})), @"the value of `contextnest/task` in `_meta` is `none`, which programs write if they do not know the id");
     }
 }

@@ -149,7 +149,7 @@ pub(super) fn without_answer(outcome: Outcome, changes: bool) -> Result<Failure,
             return Err(ErrorData::internal_error("the call was cancelled", None));
         }
         _ => {
-            let message = "the call failed by a fault of the server; please report it";
+            let message = "the call failed because of a fault of the server; please report it";
             return Err(ErrorData::internal_error(message, None));
         }
     })

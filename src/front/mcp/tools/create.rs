@@ -24,7 +24,7 @@ pub(super) struct Create {
     /// Type: document, snippet, glossary, persona, prompt, source, tool, reference, skill or another word
     #[serde(default, rename = "type")]
     node_type: Option<String>,
-    /// Tags
+    /// Tags of the document
     #[serde(default)]
     tags: Option<Vec<String>>,
     /// Submit it for review instead of writing a draft
@@ -41,7 +41,7 @@ pub(super) struct Create {
 impl Question for Create {
     const NAME: &'static str = "context_create";
     const TITLE: &'static str = "Write a new document";
-    const DESCRIPTION: &'static str = "Writes a new document as a draft, which nothing serves to \
+    const DESCRIPTION: &'static str = "Writes a new document as a draft, which is not served to \
         others, or with submit as a submission that a reviewer approves. An existing id is refused: \
         use context_update. Drafts are changed with context_update, and submitted with \
         context_submit.";

@@ -26,8 +26,8 @@ pub(super) struct Replay {
 
 impl Question for Replay {
     const NAME: &'static str = "context_replay";
-    const TITLE: &'static str = "Check what you were handed";
-    const DESCRIPTION: &'static str = "Makes the texts of your recorded accesses again, and \
+    const TITLE: &'static str = "Reproduce recorded accesses";
+    const DESCRIPTION: &'static str = "Reproduces the texts of your recorded accesses, and \
         returns whether each is the same. Use it to prove what you based an answer on.";
 
     fn outputs(outputs: &mut Outputs) {

@@ -17,7 +17,7 @@ use crate::service::workspace::call::resolve::Resolved;
 
 /// Maximum number of attempts to make an answer with fewer texts, if it is too large.
 const TRIES: usize = 8;
-/// A block that uses its room except for this part is not made again.
+/// A block that uses its room except for this part is not reproduced.
 const NEARLY: u64 = 16;
 /// Members that are omitted from an answer that is too large with texts.
 const BESIDE_TEXTS: [Cut; 3] = [LEFT_OUT, ("staged_left_out", STAGED.1), WITHHELD];

@@ -28,7 +28,7 @@ pub(super) struct StagePromote {
     /// Type: document, snippet, glossary, persona, prompt, tool, reference, skill or another word
     #[serde(default, rename = "type")]
     node_type: Option<String>,
-    /// Tags
+    /// Tags of the document
     #[serde(default)]
     tags: Option<Vec<String>>,
     /// Note to store with the version
