@@ -143,7 +143,7 @@ pub(crate) const INSTRUCTIONS: &str = "instruction-file";
 fn unfit_for_windows(id: &DocumentId) -> Option<Problem> {
     let (name, why) =
         id.as_str().split('/').find_map(|name| Some((name, windows_refuses(name)?)))?;
-    let message = format!("Windows cannot hold the name `{name}`: {why}");
+    let message = format!("Windows does not allow the name `{name}`: {why}");
     let hint = "rename it; git on Windows cannot check it out";
     Some(Problem { severity: Severity::Warning, ..error("name-windows", message, hint) })
 }

@@ -138,7 +138,7 @@ const PROBLEMS: &[(&str, &str, &str)] = &[
     ("dependency-unlisted", "a document or its history", "The text of a source links a source that it does not depend on. This is a warning."),
     ("document-missing", "a document or its history", "The live file is missing."),
     ("frontmatter-spelling", "a document or its history", "The frontmatter cannot be edited in place without changing other lines, or without deleting a comment, an anchor or a tag."),
-    ("history-broken", "a document or its history", "The history does not verify, is of a later time, or cannot be appended to."),
+    ("history-broken", "a document or its history", "The history does not verify, has a later time, or cannot be appended to."),
     ("history-unsealed", "a document or its history", "The history has a published or retired version that no checkpoint seals."),
     ("id-collision", "a document or its history", "Two ids differ only in case or Unicode form."),
     ("id-confusable", "a document or its history", "Two ids look alike. This is a warning."),

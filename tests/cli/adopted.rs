@@ -192,7 +192,7 @@ fn status_lists_what_is_left_out_with_the_reason() {
       .context/config.yaml (new)
       CONTEXT.md (new)
 
-    Markdown files that are no documents:
+    Markdown files that are not documents:
       .obsidian/ (the name begins with a dot)
       README.md (`readme: true` in the configuration makes it a document)
       build/ (git ignores it, by `build/` in .gitignore)

@@ -67,7 +67,7 @@ fn a_vault_that_was_put_back_is_found_and_not_written_to() {
     -- stderr
     error[head-rollback]: the trusted head is checkpoint 3 (8a5f13dd1ca5), but the log ends at checkpoint 2
     hint: nothing was written; restore the log from git or a backup, then run `ctx verify`
-    hint: `ctx checkpoint rebuild --dry-run` shows the log that the histories give
+    hint: `ctx checkpoint rebuild --dry-run` shows the log that the histories produce
     hint: if the vault was changed on purpose, `ctx head trust` trusts the log as it is
     ");
     for line in [

@@ -189,7 +189,7 @@ fn a_line_that_is_older_than_the_checkpoint_it_names_is_contradicted() {
         lines.last_mut().unwrap()["at"] = "2020-01-01T00:00:00.000Z".into();
     }));
     assert!(
-        told[0].starts_with("line ") && told[0].contains("contradicted: it is of 2020"),
+        told[0].starts_with("line ") && told[0].contains("contradicted: it is dated 2020"),
         "{told:?}"
     );
 }

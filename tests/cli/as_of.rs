@@ -73,14 +73,14 @@ fn a_time_without_an_answer_is_refused() {
     exit: 1
     -- stdout
     -- stderr
-    error[unknown-checkpoint]: there was no checkpoint at 2026-11-21T10:00:00.000Z: the first is of 2026-11-21T10:00:01.000Z
+    error[unknown-checkpoint]: there was no checkpoint at 2026-11-21T10:00:00.000Z: the first was made at 2026-11-21T10:00:01.000Z
     hint: `ctx checkpoint list` lists all checkpoints
     ");
     assert_snapshot!(place.ctx("list --at 2026-11-21").whole(), @"
     exit: 1
     -- stdout
     -- stderr
-    error[unknown-checkpoint]: there was no checkpoint at 2026-11-21T00:00:00.000Z: the first is of 2026-11-21T10:00:01.000Z
+    error[unknown-checkpoint]: there was no checkpoint at 2026-11-21T00:00:00.000Z: the first was made at 2026-11-21T10:00:01.000Z
     hint: `ctx checkpoint list` lists all checkpoints
     ");
     assert_snapshot!(place.ctx("list --at 2026-11-22").whole(), @"

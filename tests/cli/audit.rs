@@ -249,7 +249,7 @@ fn labels_name_who_asks_and_placeholders_are_refused() {
     exit: 2
     -- stdout
     -- stderr
-    error[usage]: the label of `--task` is `undefined`, which programs write where they know no id
+    error[usage]: the label of `--task` is `undefined`, which programs write if they do not know the id
     hint: give the id that your program has, or leave the label out
     ");
     // Text that looks like a line of the log is an ordinary label.
@@ -534,7 +534,7 @@ fn replay_reproduces_and_compares_each_answer() {
 
     place.ctx("search percent --session t").ok();
     let told = place.ctx("replay --session t").exits(1).stdout;
-    assert!(told.contains("cannot tell: a snippet is not made again"), "{told}");
+    assert!(told.contains("cannot tell: a snippet is not reproduced"), "{told}");
 
     // The line has valid hashes, but claims a text that was never returned.
     let (path, log) = file(&place);

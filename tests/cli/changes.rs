@@ -450,7 +450,7 @@ fn a_checkpoint_binds_the_change_log() {
         // The log is rebuilt from the histories and the change logs.
         let before = place.tree();
         let told = place.ctx("checkpoint rebuild --from-scratch").ok().stdout;
-        assert_eq!(told, "the histories give the same log: 3 checkpoints\n");
+        assert_eq!(told, "the histories produce the same log: 3 checkpoints\n");
         assert_eq!(place.tree(), before);
         let other = if form == "delta" { "full" } else { "delta" };
         place.ctx(&format!("checkpoint convert --to {other}")).ok();
@@ -579,7 +579,7 @@ fn a_bound_event_whose_write_or_sync_fails_is_old_or_new() {
         place.ctx("publish --changed").ok();
         place.ctx("verify").ok();
         let told = place.ctx("checkpoint rebuild --from-scratch --dry-run").ok().stdout;
-        assert_eq!(told, "the histories give the same log: 4 checkpoints\n", "{for_good} {at}");
+        assert_eq!(told, "the histories produce the same log: 4 checkpoints\n", "{for_good} {at}");
         disk.reached()
     };
     for for_good in [false, true] {

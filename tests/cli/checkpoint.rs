@@ -44,7 +44,7 @@ fn show_tells_what_changed_and_what_it_holds() {
     checkpoint 2 of 2026-11-21T10:00:02.000Z
     triggered by nodes/a
     hash sha256:cf11a2b707ea22565856f627953c68fcdd3651125e29a2972bad976737d37308
-    holds 4 artifacts (* = set by this checkpoint):
+    contains 4 artifacts (* = set by this checkpoint):
         .context/config.yaml  v1  7ddb1cef5f59
         CONTEXT.md            v1  0b291b9ba29b
       * nodes/a               v2  13a0547c1537
@@ -179,7 +179,7 @@ fn a_hash_that_does_not_follow_is_refused_by_those_who_rely_on_it() {
     -- stderr
     error[log-broken]: checkpoint 1 has hash sha256:98437ceafac915d186e11ff0ccd7f88c933facee5a67e37af28c79f1c7d57854, but the log records sha256:c37db78785764c0f75848df43bc991ece6ca13c65eec6695514accf63655b782
     hint: nothing was written; run `ctx verify` for a full report
-    hint: `ctx checkpoint rebuild --dry-run` shows the log that the histories give
+    hint: `ctx checkpoint rebuild --dry-run` shows the log that the histories produce
     ");
     assert_snapshot!(place.ctx("list --at 1").whole(), @"
     exit: 1
@@ -187,7 +187,7 @@ fn a_hash_that_does_not_follow_is_refused_by_those_who_rely_on_it() {
     -- stderr
     error[log-broken]: checkpoint 1 has hash sha256:98437ceafac915d186e11ff0ccd7f88c933facee5a67e37af28c79f1c7d57854, but the log records sha256:c37db78785764c0f75848df43bc991ece6ca13c65eec6695514accf63655b782
     hint: nothing was written; run `ctx verify` for a full report
-    hint: `ctx checkpoint rebuild --dry-run` shows the log that the histories give
+    hint: `ctx checkpoint rebuild --dry-run` shows the log that the histories produce
     ");
 }
 

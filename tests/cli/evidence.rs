@@ -214,10 +214,10 @@ fn a_session_is_proved_without_its_vault() {
     session s
     exported at checkpoint 7 sha256:7462c9a4c7f755d79c5e37b0752b7344959c5b3d366327f877bec8d83c24258a
     54 items: 54 proved, 0 not proved, 0 contradicted
-    what no bundle proves:
+    limits of every bundle:
       principals and labels are stated by the caller
       the time of an access is that of its machine's clock
-      the writer of an access log or a staging chain may have truncated it, or replaced its lines; so may all who had the bundle, unless its SHA-256 is compared (`--expect-sha256`)
+      the writer of an access log or a staging chain may have truncated it, or replaced its lines; so may every holder of the bundle, unless its SHA-256 is compared (`--expect-sha256`)
       the exporter may have left out a gap of the log, in the manifest and on the pages
       a head that is not recorded elsewhere is only a statement of the bundle
     ");

@@ -232,12 +232,12 @@ fn each_failure_has_text_json_and_an_exit_code() {
 
     error[head-fork]: checkpoint 1 is trusted with hash 15d4e7eac353, but the log has c2d56b9536df
     hint: nothing was written; restore the log from git or a backup, then run `ctx verify`
-    hint: `ctx checkpoint rebuild --dry-run` shows the log that the histories give
+    hint: `ctx checkpoint rebuild --dry-run` shows the log that the histories produce
     hint: if the vault was changed on purpose, `ctx head trust` trusts the log as it is
 
     error[head-rollback]: the trusted head is checkpoint 1 (15d4e7eac353), but the log ends at checkpoint 0
     hint: nothing was written; restore the log from git or a backup, then run `ctx verify`
-    hint: `ctx checkpoint rebuild --dry-run` shows the log that the histories give
+    hint: `ctx checkpoint rebuild --dry-run` shows the log that the histories produce
     hint: if the vault was changed on purpose, `ctx head trust` trusts the log as it is
 
     error[id-invalid]: an id is a path of names: `..` is not a name
@@ -247,7 +247,7 @@ fn each_failure_has_text_json_and_an_exit_code() {
 
     error[log-broken]: `.versions/checkpoints.jsonl`, entry 1: not a checkpoint: EOF while parsing an object at line 1 column 1
     hint: nothing was written; run `ctx verify` for a full report
-    hint: `ctx checkpoint rebuild --dry-run` shows the log that the histories give
+    hint: `ctx checkpoint rebuild --dry-run` shows the log that the histories produce
 
     error[misplaced]: `elsewhere/a.md` is not a place for documents in the layout of this vault
     hint: documents belong in `nodes/` or `sources/`; see `layout` and `exclude` in .context/config.yaml
@@ -311,7 +311,7 @@ fn each_failure_has_text_json_and_an_exit_code() {
     error[unknown-version]: unknown version 9 of `nodes/a`
     hint: `ctx history nodes/a` lists its versions
 
-    error[unpublished-changes]: `nodes/a.md` has changes that no version holds
+    error[unpublished-changes]: `nodes/a.md` has changes that no version contains
     hint: nothing was written; `ctx diff nodes/a` shows the changes, `ctx publish nodes/a` makes a version of them
     hint: `--force` overwrites the changes, which are then lost
 

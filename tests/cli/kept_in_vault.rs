@@ -190,7 +190,7 @@ fn a_reader_who_cannot_write_to_the_vault_gets_a_warning_or_an_error() {
     let Output { exit, stdout, stderr, .. } = read("sync");
     assert_eq!((exit, stdout.as_str()), (5, ""));
     assert!(stderr.contains("/.context/audit/access`: "), "{stderr}");
-    assert!(stderr.contains("hint: nothing is handed out without a record"), "{stderr}");
+    assert!(stderr.contains("hint: texts are not returned without a record"), "{stderr}");
     let place = closed("async");
     assert_eq!(outside(&place), 0, "it is not recorded elsewhere instead");
 }

@@ -57,7 +57,7 @@ fn publish_all_publishes_the_rest_of_odd_files() {
       CONTEXT.md (unreadable)
       packs/p\u{ad}.yml (new)
 
-    Markdown files that are no documents:
+    Markdown files that are not documents:
       nodes/b.yml.md (`nodes/b.yml` is reserved for a file that is not a document; rename the file)
       nodes/broken.md (a symbolic link, which is not followed)
       nodes/é.md (the letters of the name are decomposed (Unicode NFD); rename the file to the composed form `nodes/é` (NFC), which looks the same)
@@ -295,15 +295,15 @@ fn names_that_windows_cannot_hold_are_a_warning() {
     assert_snapshot!(place.ctx("validate").whole(), @"
     exit: 0
     -- stdout
-    warning[name-windows]: nodes/a: b.md: Windows cannot hold the name `a: b`: it contains `:`
+    warning[name-windows]: nodes/a: b.md: Windows does not allow the name `a: b`: it contains `:`
       hint: rename it; git on Windows cannot check it out
-    warning[name-windows]: nodes/aux.md: Windows cannot hold the name `aux`: it is the name of a device
+    warning[name-windows]: nodes/aux.md: Windows does not allow the name `aux`: it is the name of a device
       hint: rename it; git on Windows cannot check it out
-    warning[name-windows]: nodes/com1.notes.md: Windows cannot hold the name `com1.notes`: it is the name of a device
+    warning[name-windows]: nodes/com1.notes.md: Windows does not allow the name `com1.notes`: it is the name of a device
       hint: rename it; git on Windows cannot check it out
-    warning[name-windows]: nodes/q?.md: Windows cannot hold the name `q?`: it contains `?`
+    warning[name-windows]: nodes/q?.md: Windows does not allow the name `q?`: it contains `?`
       hint: rename it; git on Windows cannot check it out
-    warning[name-windows]: nodes/x./c.md: Windows cannot hold the name `x.`: it ends in a dot or a blank
+    warning[name-windows]: nodes/x./c.md: Windows does not allow the name `x.`: it ends in a dot or a blank
       hint: rename it; git on Windows cannot check it out
     6 documents checked: 0 errors, 5 warnings
     -- stderr

@@ -558,7 +558,7 @@ fn a_folder_that_is_no_vault_and_a_label_of_the_process_are_refused() {
     assert!(place.ctx("mcp").exits(2).stderr.contains("error[no-vault]"));
     let place = Place::vault();
     let refused = place.ctx("mcp --session s-1").exits(2).stderr;
-    assert!(refused.contains("labels belong to each request"), "{refused}");
+    assert!(refused.contains("labels are part of each request"), "{refused}");
 }
 
 #[test]

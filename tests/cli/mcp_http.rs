@@ -339,7 +339,7 @@ fn a_server_does_not_start_with_tokens_that_others_may_read() {
         ("mcp --tokens x.json", "over HTTP"),
         ("mcp --http 127.0.0.1:0 --tokens x.json --as ana", "that of its token"),
         ("mcp --http 127.0.0.1:0 --allow-origin example.com", "expects an origin"),
-        ("mcp --http 127.0.0.1:0 --session s", "belong to each request"),
+        ("mcp --http 127.0.0.1:0 --session s", "are part of each request"),
     ] {
         let said = start(line);
         assert!(said.contains(why), "{line}: {said}");

@@ -147,7 +147,7 @@ fn an_older_client_is_told_of_each_checkpoint_and_of_what_it_subscribed_to() {
     let end = request("2025-11-25", 7, "resources/unsubscribe", json!({"uri": uris[0]}));
     server.send(&end);
     assert_eq!(server.answer(7)["result"], json!({}));
-    // A draft makes no checkpoint.
+    // A draft does not make a checkpoint.
     place.write("nodes/a.md", place.read("nodes/a.md") + "Draft.\n");
     server.is_quiet();
     place.ctx("publish nodes/a").ok();

@@ -125,7 +125,7 @@ fn later_pages_are_those_of_the_first_one_though_the_vault_goes_on() {
     assert_eq!(code(&refused), "search-past");
     let text = refused["content"][0]["text"].as_str().unwrap();
     insta::assert_snapshot!(text, @r"
-    error[search-past]: a search answers for the last checkpoint, 4, but the previous page is of checkpoint 3
+    error[search-past]: a search answers for the last checkpoint, 4, but the previous page is from checkpoint 3
     hint: search again from the first page
     ");
 }

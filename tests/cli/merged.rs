@@ -35,7 +35,7 @@ fn line_ends_that_git_converted_are_named_with_what_mends_them() {
     assert_snapshot!(place.ctx("list").exits(1).stderr, @"
     error[log-broken]: `.versions/checkpoints.jsonl`, entry 1: its line end was converted to CRLF; the line `**/.versions/** -text -whitespace -ident -filter -working-tree-encoding` in `.gitattributes` keeps git from that
     hint: nothing was written; run `ctx verify` for a full report
-    hint: `ctx checkpoint rebuild --dry-run` shows the log that the histories give
+    hint: `ctx checkpoint rebuild --dry-run` shows the log that the histories produce
     ");
     let verified = place.ctx("verify").exits(1).stdout;
     let remedy = "add the line `**/.versions/** -text -whitespace -ident -filter -working-tree-encoding` to `.gitattributes` and let git write \
@@ -408,7 +408,7 @@ fn the_lines_of_two_branches_one_after_the_other_are_named() {
     assert_snapshot!(place.ctx("status").exits(1).stderr, @"
     error[log-broken]: `.versions/checkpoints.jsonl`, entry 3 is checkpoint 2 again, as a merge of two branches with `merge=union` leaves it
     hint: nothing was written; run `ctx verify` for a full report
-    hint: `ctx checkpoint rebuild --dry-run` shows the log that the histories give
+    hint: `ctx checkpoint rebuild --dry-run` shows the log that the histories produce
     ");
     let found: Vec<String> = place
         .ctx("verify")

@@ -45,7 +45,7 @@ fn a_moved_document_names_where_it_came_from() {
     triggered by nodes/deep/b
     hash sha256:918073620ab521fe01d79632dffebb8ed0bdca6acc678ddc0671aa0a9f627190
     removed nodes/a
-    holds 3 artifacts (* = set by this checkpoint):
+    contains 3 artifacts (* = set by this checkpoint):
         .context/config.yaml  v1  7ddb1cef5f59
         CONTEXT.md            v1  0b291b9ba29b
       * nodes/deep/b          v1  c34519d1c482

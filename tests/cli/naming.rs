@@ -110,7 +110,7 @@ fn a_file_that_a_publication_left_behind_is_brought_up_to_date() {
     assert!(place.ctx("status").ok().stdout.contains("Changed since publication"));
     assert_snapshot!(place.ctx("publish nodes/a").exits(0).stdout, @"
     nothing to publish
-      live file updated: nodes/a (an earlier publication left it behind)
+      live file updated: nodes/a (an earlier publication did not update it)
     ");
     assert_eq!(place.read("nodes/a.md"), published);
     assert!(place.ctx("verify").ok().stdout.starts_with("intact"));

@@ -95,7 +95,7 @@ fn a_list_with_snippets_is_recorded_as_an_access_to_each_text() {
     let mut traces = listed["traces"].as_array().unwrap().iter();
     let trace = traces.find(|line| line["event"] == "access").unwrap()["trace"].as_str().unwrap();
     let replayed = place.ctx(&format!("replay {trace}"));
-    assert!(replayed.stdout.contains("a snippet is not made again"), "{}", replayed.whole());
+    assert!(replayed.stdout.contains("a snippet is not reproduced"), "{}", replayed.whole());
 }
 
 #[test]

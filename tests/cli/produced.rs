@@ -139,14 +139,14 @@ fn an_output_without_a_session_or_a_place_is_refused() {
     exit: 2
     -- stdout
     -- stderr
-    error[usage]: the label of `--session` is `none`, which programs write where they know no id
+    error[usage]: the label of `--session` is `none`, which programs write if they do not know the id
     hint: give the id that your program has, or leave the label out
     ");
     assert_snapshot!(place.ctx("trace output --session s --model Unknown").whole(), @"
     exit: 2
     -- stdout
     -- stderr
-    error[usage]: the name of `--model` is `Unknown`, which programs write where they know no id
+    error[usage]: the name of `--model` is `Unknown`, which programs write if they do not know the id
     ");
     let long = "m".repeat(257);
     assert_eq!(place.ctx(&format!("trace output --session s --model {long}")).exit, 2);

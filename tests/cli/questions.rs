@@ -115,7 +115,8 @@ fn a_search_of_the_log_counts_the_lines_that_have_only_hashes() {
         place.ctx(&format!("{line} --session s")).ok();
     }
     let told = place.ctx("trace grep one --session s").exits(1);
-    let note = "note: of 3 lines the query or the command line is recorded by its hash only, and was not searched";
+    let note =
+        "note: 3 lines not searched: the log has only the hash of the query or of the command line";
     assert!(told.stderr.contains(note), "{}", told.stderr);
     let told = place.ctx("trace grep nodes/a --session s").ok().stderr;
     assert!(told.contains("note: of 1 line "), "{told}");
@@ -222,7 +223,7 @@ fn a_line_that_contradicts_itself_or_its_checkpoint_is_told() {
     let place = vault();
     forge(&place, |lines| lines[1]["at"] = "2020-01-01T00:00:00.000Z".into());
     let told = place.ctx("trace verify").exits(1).stdout;
-    assert!(told.contains("audit-contradicts: ") && told.contains("it is of 2020"), "{told}");
+    assert!(told.contains("audit-contradicts: ") && told.contains("it is dated 2020"), "{told}");
     let told = place.ctx("replay --session s").exits(1).stdout;
     assert!(told.contains("different: checkpoint 1 was made after 2020"), "{told}");
     let place = vault();
@@ -345,7 +346,7 @@ fn restoring_hands_out_a_text_and_is_recorded_first() {
         replayed.lines().map(|line| line.split_once("  ").map_or(line, |(_, rest)| rest));
     assert_snapshot!(outcomes.collect::<Vec<_>>().join("\n"), @"
     contextnest://nodes/a@2 v2  same
-    contextnest://nodes/a@1 v1  cannot tell: a diff is not made again
+    contextnest://nodes/a@1 v1  cannot tell: a diff is not reproduced
     contextnest://nodes/a@1 v1  same
     3 texts: 2 same, 0 different, 1 cannot tell
     ");

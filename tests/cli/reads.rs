@@ -74,21 +74,21 @@ fn a_reader_sees_what_stewards_allow_and_how_much_is_not_shown() {
     -- stdout
     nodes/open  v1  document  Open
     -- stderr
-    note: 2 documents of checkpoint 2 may not be read by you
+    note: you may not read 2 documents of checkpoint 2
     ");
     assert_snapshot!(place.ctx("list --as lee@x.com").whole(), @"
     exit: 0
     -- stdout
     nodes/legal/terms  v1  document  Terms
     -- stderr
-    note: 2 documents of checkpoint 2 may not be read by you
+    note: you may not read 2 documents of checkpoint 2
     ");
     assert_snapshot!(place.ctx("resolve type:document --as SAM@x.com").whole(), @"
     exit: 0
     -- stdout
     nodes/plan  v1  document  Plan
     -- stderr
-    note: 2 documents of checkpoint 2 may not be read by you
+    note: you may not read 2 documents of checkpoint 2
     ");
     assert_snapshot!(place.ctx("search apple --as vi@x.com").whole(), @"
     exit: 0
@@ -123,7 +123,7 @@ fn a_reader_sees_what_stewards_allow_and_how_much_is_not_shown() {
     -- stdout
     nodes/open  v1  document  Open
     -- stderr
-    note: 2 documents of checkpoint 2 may not be read by you
+    note: you may not read 2 documents of checkpoint 2
     ");
 }
 
@@ -662,7 +662,7 @@ fn an_output_is_made_again_as_who_asked_for_it() {
             .join("\n")
     };
     assert_snapshot!(replayed("vi@x.com"), @"
-    list  cannot tell: the output of `list` is not made again
+    list  cannot tell: the output of `list` is not reproduced
     read  same
     resolve  same
     3 outputs: 2 same, 0 different, 1 cannot tell

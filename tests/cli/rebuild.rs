@@ -40,7 +40,7 @@ fn histories_of_ours_give_the_same_log_hash_for_hash() {
         let log = place.bytes(path_of(form));
         let before = place.tree();
         let output = place.ctx("checkpoint rebuild --from-scratch --dry-run").ok();
-        assert_eq!(output.stdout, "the histories give the same log: 6 checkpoints\n");
+        assert_eq!(output.stdout, "the histories produce the same log: 6 checkpoints\n");
         assert_eq!(place.tree(), before);
         // An equal log is not written, and a missing one is written completely.
         place.ctx("checkpoint rebuild --from-scratch").ok();
@@ -135,7 +135,7 @@ fn rebuild_makes_no_checkpoint_of_uncommitted_files() {
     place.began(&instant_of(&place.read("nodes/.versions/a/history.yaml")));
     for _ in 0..2 {
         let output = place.ctx("checkpoint rebuild").ok();
-        assert_eq!(output.stdout, "the histories give the same log: 1 checkpoint\n");
+        assert_eq!(output.stdout, "the histories produce the same log: 1 checkpoint\n");
         assert_eq!(place.read(LOG), log);
         place.ctx("recover").ok();
     }

@@ -148,7 +148,7 @@ fn damage_before_the_end_of_the_log_is_not_torn() {
     hint: restore what is lost from git or a backup; `ctx verify` reports more
     error[log-broken]: `.versions/checkpoints.jsonl`, entry 1: not a checkpoint: expected value at line 1 column 47
     hint: nothing was written; run `ctx verify` for a full report
-    hint: `ctx checkpoint rebuild --dry-run` shows the log that the histories give
+    hint: `ctx checkpoint rebuild --dry-run` shows the log that the histories produce
     ");
     assert!(place.has("nodes/.versions/a/v9.md"), "nothing is moved beside damage");
 }

@@ -193,11 +193,11 @@ fn replay_skips_answers_that_do_not_follow_from_the_vault() {
     place.typed("read nodes/fees").var("CTX_SESSION", "s").on_terminal().ok();
     place.typed("trace output").var("CTX_SESSION", "s").run().ok();
     assert_snapshot!(outcomes(&place, "s").join("\n"), @"
-    search cannot tell: the output of `search` is not made again
-    list cannot tell: the output of `list` is not made again
-    checkout cannot tell: the output of `checkout` is not made again
-    diff cannot tell: a diff with a live file is not made again
-    history cannot tell: the output of `history` is not made again
+    search cannot tell: the output of `search` is not reproduced
+    list cannot tell: the output of `list` is not reproduced
+    checkout cannot tell: the output of `checkout` is not reproduced
+    diff cannot tell: a diff with a live file is not reproduced
+    history cannot tell: the output of `history` is not reproduced
     read cannot tell: it was printed to a terminal
     ");
     let name = place.ctx("trace list --verb trace").ok().stdout;
@@ -234,11 +234,11 @@ fn the_words_of_a_line_are_not_trusted() {
         told.push_str(&format!("{words:?} {}\n", outcomes(&place, "s").join("")));
     }
     assert_snapshot!(told.replace(&target, "[PLANTED]"), @r##"
-    ["checkout", "1", "[PLANTED]"] read cannot tell: the output of `checkout` is not made again
-    ["publish", "--all"] read cannot tell: the output of `publish` is not made again
-    ["init", "[PLANTED]"] read cannot tell: the output of `init` is not made again
-    ["replay", "--session", "s", "--output"] read cannot tell: the output of `replay` is not made again
-    ["trace", "output", "--session", "s"] read cannot tell: the output of `trace output` is not made again
+    ["checkout", "1", "[PLANTED]"] read cannot tell: the output of `checkout` is not reproduced
+    ["publish", "--all"] read cannot tell: the output of `publish` is not reproduced
+    ["init", "[PLANTED]"] read cannot tell: the output of `init` is not reproduced
+    ["replay", "--session", "s", "--output"] read cannot tell: the output of `replay` is not reproduced
+    ["trace", "output", "--session", "s"] read cannot tell: the output of `trace output` is not reproduced
     ["read", "nodes/fees", "--help"] read cannot tell: its words are not a command of this version
     ["read", "--unknown"] read cannot tell: its words are not a command of this version
     ["read", "../../etc/passwd"] read cannot tell: the command fails now: `../../etc/passwd` is outside of the vault
@@ -306,5 +306,5 @@ fn a_search_is_made_again_without_another_program() {
     ");
     assert!(!planted.exists());
     forge(&place, |line| line["bytes"] = 1.into());
-    assert_snapshot!(outcomes(&place, "s").join(""), @"resolve cannot tell: recorded: 1 byte; printed now: 1128 bytes with another hash; what a search finds may change");
+    assert_snapshot!(outcomes(&place, "s").join(""), @"resolve cannot tell: recorded: 1 byte; printed now: 1128 bytes with another hash; results of a search may change");
 }

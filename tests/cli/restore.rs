@@ -108,7 +108,7 @@ fn an_edit_is_not_overwritten_unless_forced() {
     exit: 4
     -- stdout
     -- stderr
-    error[unpublished-changes]: `nodes/a.md` has changes that no version holds
+    error[unpublished-changes]: `nodes/a.md` has changes that no version contains
     hint: nothing was written; `ctx diff nodes/a` shows the changes, `ctx publish nodes/a` makes a version of them
     hint: `--force` overwrites the changes, which are then lost
     ");

@@ -104,7 +104,7 @@ fn an_approval_that_counts_no_more_is_said_wherever_the_submission_is_listed() {
     let json = by(&place, "kim", "review --json").ok().json("ctx.review");
     assert_eq!(json["waiting"][0]["mine"], false, "{json:#}");
     let status = by(&place, "kim", "status").ok();
-    assert!(status.stdout.contains("an approval counts no more"), "{}", status.whole());
+    assert!(status.stdout.contains("an approval is no longer valid"), "{}", status.whole());
     let refused = by(&place, "kim", "approve nodes/a").exits(3);
     assert!(refused.stderr.contains("approval-lapsed"), "{}", refused.whole());
     assert!(refused.stderr.contains("ctx withdraw nodes/a"), "{}", refused.whole());

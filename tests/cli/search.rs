@@ -125,7 +125,7 @@ fn scores_are_explained() {
         0.257922 body: fee (boost 1, idf 0.287682 for 4 of 5, 1 in 10 words, average 7.80)
         2.358998 heading: late (boost 2, idf 1.386294 for 1 of 5, 1 in 2 words, average 1.40)
         1.766059 body: late (boost 1, idf 1.386294 for 1 of 5, 2 in 10 words, average 7.80)
-        7.660687 in total, of which 1.000000 for the part of the query that was found
+        7.660687 in total; 1.000000 of it for the found part of the query
     -- stderr
     1 hit at checkpoint 1, delegated to builtin
     ");
@@ -527,7 +527,7 @@ fn accents_typing_errors_and_beginnings_are_found_and_marked() {
         1.039721 title: paymnt ~ payment (boost 1.5, idf 0.693147 for 1 of 2, 1 in 1 words, average 1.00)
         0.693147 heading: paymnt ~ payment (boost 1, idf 0.693147 for 1 of 2, 1 in 1 words, average 1.00)
         0.476539 body: paymnt ~ payment (boost 0.5, idf 0.693147 for 1 of 2, 2 in 6 words, average 6.00)
-        2.209407 in total, of which 1.000000 for the part of the query that was found
+        2.209407 in total; 1.000000 of it for the found part of the query
     -- stderr
     1 hit at checkpoint 1, delegated to builtin
     note: no document contains `paymnt`; found instead: `payment`

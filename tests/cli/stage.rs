@@ -297,7 +297,7 @@ fn pin_unpin_discard_and_erase_need_a_reviewer_of_the_source() {
     for verb in ["pin", "unpin", "discard"] {
         let said = place.args(&["stage", verb, &uri, "--as", ANA]).here().exits(3);
         assert!(said.stderr.contains("not-a-steward"), "{}", said.stderr);
-        let hint = "hint: `ctx steward who sources/prices` names who may";
+        let hint = "hint: `ctx steward who sources/prices` shows who may";
         assert!(said.stderr.contains(hint), "{}", said.stderr);
         let said = place.args(&["stage", verb, &uri, "--as", "viv@example.com"]).here().exits(1);
         assert!(said.stderr.contains("unknown-staged"), "{}", said.stderr);

@@ -21,7 +21,7 @@ use crate::stage::{ANA, BO, EVE, KIM, governed, hydrated, shop, stage, staged_at
 
 const CONFIG: &str = ".context/config.yaml";
 const LOG: &str = ".versions/checkpoints.jsonl";
-const SAME: &str = "the histories give the same log";
+const SAME: &str = "the histories produce the same log";
 
 /// Returns a vault with a source, whose checkpoints bind staging chains; checkpoint 1 is its head.
 fn binding(form: &str) -> Place {

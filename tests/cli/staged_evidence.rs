@@ -405,7 +405,7 @@ fn the_output_of_a_command_with_staged_entries_is_not_called_different() {
         for row in report["outputs"].as_array().unwrap() {
             let why = row["why"].as_str().unwrap();
             assert_eq!(row["outcome"], "cannot tell", "{why}");
-            assert!(why.ends_with("staged results belong to no checkpoint"), "{why}");
+            assert!(why.ends_with("staged results do not belong to a checkpoint"), "{why}");
         }
         report["outputs"].as_array().unwrap().len()
     };

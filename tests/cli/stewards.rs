@@ -35,7 +35,7 @@ fn a_list_shows_what_is_published_and_never_the_live_file() {
     exit: 0
     -- stdout
     -- stderr
-    note: stewards.yaml is not published; `ctx publish stewards.yaml` does it
+    note: stewards.yaml is not published; run `ctx publish stewards.yaml`
     ");
     place.ctx("publish stewards.yaml").ok();
     assert_snapshot!(place.ctx("steward list").whole(), @"

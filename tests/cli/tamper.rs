@@ -393,7 +393,7 @@ fn the_remedy_of_an_alteration_works() {
       [checkpoint-gap] The numbers of the checkpoints are not 1, 2, 3 and so on.
           Restore the file from git or from a backup that verifies. After a merge that left conflict markers or the lines of both sides, keep the records of one side (`git restore --source=HEAD --staged --worktree -- ':(glob)**/.versions/**'` in the vault's folder) and publish the other side's changes again; in a governed vault their authors submit them again. If git converted line ends, add the line `**/.versions/** -text -whitespace -ident -filter -working-tree-encoding` to `.gitattributes` and let git write the files again (`find . -path '*/.versions/*' -exec touch {} +`, then `git restore -- ':(glob)**/.versions/**'`). Until then nothing in the file is served or published.
       [published-unsealed] A history records a publication or retirement that no checkpoint contains.
-          Find out who wrote it before you publish again, because later the files do not show it. After an interrupted command, `ctx recover --dry-run` lists what no checkpoint seals, with author and time. If the log was truncated, restore it, or see with `ctx checkpoint rebuild --dry-run` which checkpoints the histories give.
+          Find out who wrote it before you publish again, because later the files do not show it. After an interrupted command, `ctx recover --dry-run` lists what no checkpoint seals, with author and time. If the log was truncated, restore it, or see with `ctx checkpoint rebuild --dry-run` which checkpoints the histories produce.
       [audit-missing] Changes are recorded since an earlier checkpoint, but no change log records the event of this one.
           Add `.context/audit` to git where it was left out. The next writing command of the user whose command was interrupted writes the line (`ctx recover` is enough). Otherwise restore the change log from git or a backup. If it is lost, check who published what, and run `ctx audit acknowledge CHECKPOINT --reason TEXT`: the event stays a note.
     -- stderr
@@ -449,7 +449,7 @@ fn the_remedy_of_an_alteration_works() {
       [id-collision] Some file systems do not distinguish two ids, or an id is reserved.
           If only the case of a folder was changed, rename it back. Otherwise find out which of the two is right, and move the other away.
       [published-unsealed] A history records a publication or retirement that no checkpoint contains.
-          Find out who wrote it before you publish again, because later the files do not show it. After an interrupted command, `ctx recover --dry-run` lists what no checkpoint seals, with author and time. If the log was truncated, restore it, or see with `ctx checkpoint rebuild --dry-run` which checkpoints the histories give.
+          Find out who wrote it before you publish again, because later the files do not show it. After an interrupted command, `ctx recover --dry-run` lists what no checkpoint seals, with author and time. If the log was truncated, restore it, or see with `ctx checkpoint rebuild --dry-run` which checkpoints the histories produce.
     -- stderr
     hint: `ctx help CODE` explains a finding
 

@@ -465,7 +465,7 @@ fn roles_at_a_checkpoint_are_not_told_with_an_index_either_after_damage() {
         for line in ["owners --at 2", "owners", "owners --access-review", "steward list"] {
             let said = after_damage(&whole, STEWARDS, &format!("{line} --as bo@x.com"), is_indexed);
             names(&said, "`stewards.yaml`");
-            assert!(!said.whole().contains("may not be read by you"), "{line}: {}", said.whole());
+            assert!(!said.whole().contains("note: you may not read"), "{line}: {}", said.whole());
             // The damaged version is named, and so are dependent answers, by their version.
             assert!(
                 roots.iter().any(|root| said.stderr.contains(root)),
@@ -537,7 +537,7 @@ fn a_log_cut_before_the_limit_of_readers_hands_out_nothing() {
             assert!(answer.contains("withheld") && !answer.contains("One."), "{answer}");
         }
     }
-    // Everybody may read where the later versions limit no reader either.
+    // All principals may read if the later versions do not limit readers either.
     let open = place();
     let log = open.read(LOG);
     open.write(LOG, log.split_inclusive('\n').next().unwrap());

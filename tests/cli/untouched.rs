@@ -183,7 +183,7 @@ fn the_text_of_an_older_version_is_stale() {
     place.ctx("publish nodes/hugo --expect-version 1").exits(4);
     place.ctx("publish nodes/hugo --expect-version 2").ok();
     place.ctx("verify").ok();
-    place.edit("nodes/hugo.md", "Text.", "An edit that no version holds.");
+    place.edit("nodes/hugo.md", "Text.", "An edit that no version contains.");
     place.ctx("restore nodes/hugo").exits(4);
     place.ctx("restore nodes/hugo --force").ok();
     assert_eq!(place.read("nodes/hugo.md"), first);

@@ -219,7 +219,7 @@ fn a_cut_log_is_unsettled() {
       [audit-contradicts] A change log names a checkpoint, or a version of a review, that is missing or has another hash, or contradicts the log or the histories.
           Restore the checkpoint log, the histories and `.context/audit` together from git or a backup. If the vault was reset on purpose, or two branches published and the publications of one were made again after the merge, run `ctx head trust`: it is recorded, too.
       [published-unsealed] A history records a publication or retirement that no checkpoint contains.
-          Find out who wrote it before you publish again, because later the files do not show it. After an interrupted command, `ctx recover --dry-run` lists what no checkpoint seals, with author and time. If the log was truncated, restore it, or see with `ctx checkpoint rebuild --dry-run` which checkpoints the histories give.
+          Find out who wrote it before you publish again, because later the files do not show it. After an interrupted command, `ctx recover --dry-run` lists what no checkpoint seals, with author and time. If the log was truncated, restore it, or see with `ctx checkpoint rebuild --dry-run` which checkpoints the histories produce.
       [drift] A live file differs from the published text and is not a draft.
           `ctx diff ID` shows the change, `ctx publish --changed` publishes it; for a file of an older version, or one that says that it is not for use, `ctx status` says what to do. `ctx restore --force ID` undoes the change: it is lost.
     -- stderr
@@ -233,7 +233,7 @@ fn a_cut_log_is_unsettled() {
     -- stderr
     error[head-rollback]: the trusted head is checkpoint 2 (da42a3add208), but the log ends at checkpoint 1
     hint: nothing was written; restore the log from git or a backup, then run `ctx verify`
-    hint: `ctx checkpoint rebuild --dry-run` shows the log that the histories give
+    hint: `ctx checkpoint rebuild --dry-run` shows the log that the histories produce
     hint: if the vault was changed on purpose, `ctx head trust` trusts the log as it is
     ");
 }
@@ -263,7 +263,7 @@ fn nothing_is_published_on_top_of_damage() {
     -- stderr
     error[log-broken]: `.versions/checkpoints.jsonl`, entry 1: not a checkpoint: missing field `at` at line 1 column 2
     hint: nothing was written; run `ctx verify` for a full report
-    hint: `ctx checkpoint rebuild --dry-run` shows the log that the histories give
+    hint: `ctx checkpoint rebuild --dry-run` shows the log that the histories produce
     ");
     assert_snapshot!(place.ctx("list").whole(), @"
     exit: 1
@@ -271,7 +271,7 @@ fn nothing_is_published_on_top_of_damage() {
     -- stderr
     error[log-broken]: `.versions/checkpoints.jsonl`, entry 1: not a checkpoint: missing field `at` at line 1 column 2
     hint: nothing was written; run `ctx verify` for a full report
-    hint: `ctx checkpoint rebuild --dry-run` shows the log that the histories give
+    hint: `ctx checkpoint rebuild --dry-run` shows the log that the histories produce
     ");
     assert_snapshot!(place.ctx("verify").whole(), @"
     exit: 1

@@ -137,13 +137,13 @@ fn dismiss(args: &Dismiss, session: &mut Session<'_>) -> Result<Answer, Failure>
         }
         if report.own > 0 {
             let own = count(report.own, "submission");
-            session
-                .ui
-                .note(&format!("{own} of your own may only be dismissed by another reviewer"));
+            session.ui.note(&format!("only another reviewer may dismiss {own} of your own"));
         }
         if report.hidden > 0 {
             let hidden = count(report.hidden, "submission");
-            session.ui.note(&format!("{hidden} of documents that you may not read stay lost"));
+            session
+                .ui
+                .note(&format!("{hidden} of documents that you may not read cannot be dismissed"));
         }
     });
     Ok(Answer::Yes)

@@ -35,7 +35,7 @@ enum Action {
         #[command(flatten)]
         limit: Limit,
     },
-    /// Show what one checkpoint changed and holds; its hash is recomputed
+    /// Show what one checkpoint changed and contains; its hash is recomputed
     Show {
         /// Number of the checkpoint
         #[arg(value_parser = super::as_of::number)]
@@ -193,7 +193,7 @@ fn show(session: &mut Session<'_>, entry: &Entry, state: &PublishedSet, head: &S
     for id in entry.removed.iter().filter(|id| head.may_name(id)) {
         ui.line(&format!("removed {}", shown(id.as_str())));
     }
-    ui.line(&format!("holds {} (* = set by this checkpoint):", count(state.len(), "artifact")));
+    ui.line(&format!("contains {} (* = set by this checkpoint):", count(state.len(), "artifact")));
     let changed: HashSet<&DocumentId> = entry.set.iter().map(|(id, _)| id).collect();
     let row = |(id, mark): (&DocumentId, &crate::record::checkpoint::state::Mark)| {
         let version = mark.version.map_or_else(|| "-".to_owned(), |v| format!("v{v}"));

@@ -36,8 +36,8 @@ struct About {
 /// Publishes exactly the submitted bytes under one checkpoint. An approval that is not the last one
 /// that the scope requires, or a part of a change whose other parts wait, is recorded, and the text
 /// waits. The submitter of a text, and an author that the submission names, cannot approve it.
-/// With --version it is refused if another submission took its place. Of a document that was retired
-/// in an emergency it ratifies that. Needs the role reviewer.
+/// With --version, an approval is refused if another submission took its place. The approval of an
+/// emergency retirement ratifies it. Needs the role reviewer.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  ctx approve nodes/policies/returns --version 4\n  \
 ctx approve --change autumn-prices -m \"checked with legal\"")]
@@ -54,7 +54,7 @@ pub(super) struct Approve {
 pub(super) struct Reject {
     #[command(flatten)]
     about: About,
-    /// Why; it is part of the recorded text
+    /// Reason; it is part of the recorded text
     #[arg(long, value_name = "TEXT")]
     reason: String,
 }
@@ -67,14 +67,14 @@ pub(super) struct Reject {
 pub(super) struct Withdraw {
     #[command(flatten)]
     about: About,
-    /// Why; it is part of the recorded text
+    /// Reason; it is part of the recorded text
     #[arg(long, value_name = "TEXT")]
     reason: Option<String>,
 }
 
 /// Record a remark about a submission
 ///
-/// The remark is a line of the change log and makes no version; `ctx review show` prints it.
+/// The remark becomes a line of the change log, not a version; `ctx review show` prints it.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  ctx comment nodes/policies/returns \"which law?\"")]
 pub(super) struct Comment {

@@ -124,7 +124,7 @@ pub(super) fn text(session: &mut Session<'_>, verb: &str, outcome: &Outcome, dry
     }
     for (id, _) in &outcome.behind {
         let id = shown(id.as_str());
-        ui.line(&format!("  live file updated: {id} (an earlier publication left it behind)"));
+        ui.line(&format!("  live file updated: {id} (an earlier publication did not update it)"));
     }
     left_out(ui, &outcome.left_out);
     for awaited in outcome.awaited.iter().filter(|awaited| awaited.required > 0) {

@@ -18,11 +18,11 @@ use crate::write::publish::{Mode, move_document};
 /// stay. A link that names another document after the move than before is a warning. Links in HTML
 /// are not looked at.
 ///
-/// If only the case of the last name changes, the live file is renamed and the id stays. This makes no
-/// checkpoint, even in a governed vault. Links lead to the document in either case.
+/// If only the case of the last name changes, the live file is renamed and the id stays. This does
+/// not make a checkpoint, even in a governed vault. Links lead to the document in either case.
 ///
 /// If the command is interrupted after its checkpoint, links may be left as they were. Run it again
-/// with --fix-links: it then makes no checkpoint, and changes the links that still lead to OLD.
+/// with --fix-links: then it only changes the links that still lead to OLD.
 ///
 /// In a governed vault the move is submitted for review, and links are changed by repeating the
 /// command with --fix-links after its approval.

@@ -25,17 +25,17 @@ impl Step {
         Self { words: "", command: Some((verb, rest)), only: None }
     }
 
-    /// The same step with words before it.
+    /// Adds words before the step.
     pub(super) const fn after(self, words: &'static str) -> Self {
         Self { words, ..self }
     }
 
-    /// The same step, taken in one mode only.
+    /// Limits the step to one mode.
     pub(super) const fn only(self, mode: Mode) -> Self {
         Self { only: Some(mode), ..self }
     }
 
-    /// Whether it changes what is published.
+    /// Returns true if the step changes published texts.
     fn publishes(&self) -> bool {
         matches!(self.command, Some((Verb::Publish | Verb::Retire, _)))
     }

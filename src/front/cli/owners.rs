@@ -132,7 +132,7 @@ fn access_review(
 fn note_hidden(session: &mut Session<'_>, hidden: usize) {
     if hidden > 0 {
         let what = count(hidden, "scope");
-        session.ui.note(&format!("note: {what} at which you have no role may not be read by you"));
+        session.ui.note(&format!("note: you may not read {what} at which you do not have a role"));
     }
 }
 

@@ -72,7 +72,7 @@ fn print(args: &Rebuild, session: &mut Session<'_>, replacement: &Replacement) {
     let kept = count(rebuilt.kept, "checkpoint");
     if replacement.is_same {
         let all = count(rebuilt.kept + derived.len(), "checkpoint");
-        ui.line(&format!("the histories give the same log: {all}"));
+        ui.line(&format!("the histories produce the same log: {all}"));
     } else {
         let new = count(derived.len(), "checkpoint");
         ui.line(&format!("{kept} {would}kept, {new} {would}derived from the histories"));

@@ -26,7 +26,7 @@ pub(super) struct Retire {
     /// Retire before another reviewer has agreed (governed vaults)
     #[arg(long, requires = "reason", conflicts_with = "change")]
     emergency: bool,
-    /// Why, with --emergency; it is part of the recorded text (else -m)
+    /// Reason of --emergency; it is part of the recorded text (else -m)
     #[arg(long, value_name = "TEXT", requires = "emergency")]
     reason: Option<String>,
     /// Retire only together with the other submissions of this change (governed vaults)

@@ -88,7 +88,7 @@ fn print(ui: &mut Ui<'_>, hit: &Hit, explain: bool) {
     }
     if let Some(share) = hit.reasons.first().map(|reason| reason.share) {
         ui.line(&format!(
-            "    {:.6} in total, of which {share:.6} for the part of the query that was found",
+            "    {:.6} in total; {share:.6} of it for the found part of the query",
             hit.score
         ));
     }

@@ -1,4 +1,4 @@
-//! What every verb needs: the workspace, the streams, and warnings about the vault itself.
+//! The session of a verb: the workspace, the streams, and warnings about the vault itself.
 
 use std::cell::RefCell;
 use std::io::Read;
@@ -66,7 +66,7 @@ impl<'w> Session<'w> {
         warnings.iter().for_each(|warning| self.ui.warn(warning));
     }
 
-    /// Asks the call something, while a search may tell on a terminal what it reads into its index.
+    /// Asks a question, while a search may show the progress of its index on a terminal.
     pub(super) fn ask<T>(
         &mut self,
         ask: impl FnOnce(&mut Call<'w>, OnSlow<'_>) -> Result<T, Failure>,
@@ -76,7 +76,7 @@ impl<'w> Session<'w> {
         answer
     }
 
-    /// The same, with what is said beside the answer kept for [`Session::tell`].
+    /// Asks a question, and keeps the notes on its answer for [`Session::tell`].
     pub(super) fn ask_quietly<T>(
         &mut self,
         ask: impl FnOnce(&mut Call<'w>, OnSlow<'_>) -> Result<T, Failure>,
@@ -89,7 +89,7 @@ impl<'w> Session<'w> {
         ask(&mut self.call, &on_slow)
     }
 
-    /// Says what the call noted.
+    /// Prints the notes of the call.
     pub(super) fn tell(&mut self) {
         self.ui.may_not_read = self.call.may_not_read;
         // No note names a call that depends on the mode of the vault.
@@ -109,7 +109,7 @@ impl<'w> Session<'w> {
     /// `refused`: with which code governance refused the command.
     ///
     /// # Errors
-    /// It was not recorded, and the vault has every access durable: the report is dropped.
+    /// The access was not recorded, and the vault requires that: the report is dropped.
     pub(super) fn record(&mut self, refused: Option<Code>) -> Result<(), Failure> {
         self.record_output(None, refused)
     }
@@ -159,7 +159,7 @@ impl<'w> Session<'w> {
     /// has the number in JSON.
     ///
     /// # Errors
-    /// What the checkpoint holds is not known.
+    /// The state of the checkpoint is unknown.
     pub(super) fn note_unreadable(&mut self, snapshot: &Snapshot<'_>) -> Result<(), Failure> {
         self.call.count_unreadable(snapshot)?;
         self.tell();

@@ -39,7 +39,7 @@ pub(super) struct Status {
     /// Ids, files or folders to look at; default: the whole vault
     #[arg(value_name = "ID|FOLDER")]
     places: Vec<String>,
-    /// Also list Markdown files that are no documents, with the reason
+    /// Also list Markdown files that are not documents, with the reason
     #[arg(long)]
     ignored: bool,
     #[command(flatten)]
@@ -60,7 +60,7 @@ pub(super) fn run(args: &Status, session: &mut Session<'_>) -> Result<Answer, Fa
         match Awaiting::of((&vault, &chronicle), &head, now, &mut compared) {
             Err(PublishError::Log(LogError::NoReader)) => session
                 .ui
-                .warn("what awaits a decision is not shown, because no principal is configured"),
+                .warn("pending submissions are not shown, because no principal is configured"),
             Err(why @ PublishError::Policy { .. }) => session.ui.withhold(&why.into()),
             found => awaiting = found.ok(),
         }
@@ -114,7 +114,7 @@ fn text_of_awaiting(session: &mut Session<'_>, awaiting: &Awaiting, places: &Pla
         let (id, by) = (shown(one.id.as_str()), shown(one.by));
         ui.line(&format!("  {id} (v{} to {}, by {by})", one.version, action(one.action)));
         if let Some(why) = one.lapsed {
-            ui.line(&format!("      an approval counts no more: {}", shown(why)));
+            ui.line(&format!("      an approval is no longer valid: {}", shown(why)));
         }
         if let Some(again) = &one.again {
             let again = again.render(ui.spell());
@@ -139,7 +139,7 @@ fn text_of_awaiting(session: &mut Session<'_>, awaiting: &Awaiting, places: &Pla
     }
     for stuck in &awaiting.stuck {
         let what = shown(&stuck.to_string()).into_owned();
-        ui.note(&format!("warning: {what}: what is submitted there cannot be approved"));
+        ui.note(&format!("warning: {what}: submissions there cannot be approved"));
     }
     let is_stuck = |scope: &Scope| awaiting.stuck.iter().any(|stuck| stuck.scope == *scope);
     for (scope, principal) in awaiting.alone.iter().filter(|(scope, _)| !is_stuck(scope)) {
@@ -160,7 +160,7 @@ fn text_of_ignored(session: &mut Session<'_>, files: &[LeftOut]) {
         ui.line("Every Markdown file is a document");
         return;
     }
-    ui.painted(Paint::Heading, "Markdown files that are no documents:");
+    ui.painted(Paint::Heading, "Markdown files that are not documents:");
     for file in files {
         let why = file.why.to_string();
         ui.line(&format!("  {} ({})", shown(&file.path), shown(&why)));

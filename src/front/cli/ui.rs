@@ -155,7 +155,7 @@ impl<'w> Ui<'w> {
         Spell::new(failure::command, self.mode())
     }
 
-    /// What becomes of texts in the vault.
+    /// Returns how texts are published in the vault.
     pub(super) fn mode(&self) -> Mode {
         if self.is_governed() { Mode::Submits } else { Mode::Publishes }
     }

@@ -106,7 +106,7 @@ fn of_event(event: &[&Decided]) -> Vec<Contradiction> {
         event.iter().copied().partition(|one| one.by == most.by);
     let others = others.into_iter().map(|one| {
         let message = format!(
-            "`{}` recorded it, and `{}` recorded `{}` by the same event",
+            "`{}` recorded it, and `{}` recorded `{}` in the same event",
             one.by, most.by, most.id
         );
         one.contradicted(message)

@@ -128,7 +128,7 @@ fn compare(
 ) -> Outcome {
     let cannot_tell = |why: &str| Outcome::CannotTell(why.to_owned());
     if let Some(part @ (Part::Snippet | Part::Diff)) = text.part {
-        return cannot_tell(&format!("a {} is not made again", part.as_str()));
+        return cannot_tell(&format!("a {} is not reproduced", part.as_str()));
     }
     if let Some(name) = text.uri.as_deref().and_then(staged_uri) {
         return staged.compare(vault, &name, text);

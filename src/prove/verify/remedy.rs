@@ -290,7 +290,7 @@ impl Code {
                 "Find out who wrote it before you publish again, because later the files do not show it. Restore a copy that verifies. After an interrupted command, keep the files and ask the person who ran it.".into()
             }
             Self::PublishedUnsealed | Self::VersionUnsealed => Hint::calls(
-                "Find out who wrote it before you publish again, because later the files do not show it. After an interrupted command, {} lists what no checkpoint seals, with author and time. If the log was truncated, restore it, or see with {} which checkpoints the histories give.",
+                "Find out who wrote it before you publish again, because later the files do not show it. After an interrupted command, {} lists what no checkpoint seals, with author and time. If the log was truncated, restore it, or see with {} which checkpoints the histories produce.",
                 [dry_run(Verb::Recover), dry_run(Verb::CheckpointRebuild)],
             ),
             Self::ForeignLog => {
@@ -361,7 +361,7 @@ impl Code {
             ),
             Self::AuditTorn => "The next writing command of the same user removes it; nothing else is needed.".into(),
             Self::AuditElsewhere => Hint::call(
-                "If the branch is to be merged, nothing. If its lines were lost, restore the file from git or a backup; if they were given up with the branch, {} removes missing files from the list.",
+                "If the branch is to be merged, nothing is needed. If its lines were lost, restore the file from git or a backup; if they were given up with the branch, {} removes missing files from the list.",
                 Verb::HeadTrust,
             ),
             Self::VersionUnpublished

@@ -64,7 +64,8 @@ impl Heads {
         let (hash, made_at) = self.made.get(&head.checkpoint)?;
         let is_before = *hash == head.hash && line.at.parse::<Timestamp>().ok()? < *made_at;
         let (at, number) = (&line.at, head.checkpoint);
-        is_before.then(|| format!("it is of {at}, but checkpoint {number} was made at {made_at}"))
+        is_before
+            .then(|| format!("it is dated {at}, but checkpoint {number} was made at {made_at}"))
     }
 }
 

@@ -41,7 +41,7 @@ pub enum LabelError {
     #[error("is empty")]
     Empty,
     /// The label is a word that programs use in place of an unknown id.
-    #[error("is `{}`, which programs write where they know no id", shown(.0))]
+    #[error("is `{}`, which programs write if they do not know the id", shown(.0))]
     Placeholder(String),
     /// The label is too long; contains its length in bytes.
     #[error("has {0} bytes, but may have {MAX_BYTES}")]

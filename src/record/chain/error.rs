@@ -116,11 +116,11 @@ pub enum ChainError {
     #[error("its retiring text changes more than status, version and updated_at")]
     RetiredOtherwise,
     /// A governance file's full text could be a diff from the version before, with the same hash.
-    #[error("what is stored as its full text reads as a diff from the version before")]
+    #[error("its stored full text reads as a diff from the version before")]
     PatchAsKeyframe,
     /// A governance file's diff does not begin like a diff of a writer, and could therefore be a
     /// full text.
-    #[error("what is stored as its diff does not begin as a diff from the version before")]
+    #[error("its stored diff does not begin as a diff from the version before")]
     KeyframeAsPatch,
     /// The record in the checkpoint log cannot be read.
     #[error("the record in the checkpoint log cannot be read: {0}")]

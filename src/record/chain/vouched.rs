@@ -52,7 +52,7 @@ pub fn sealed(
         if let (Some(updated), Some(recorded)) = (updated, entry.published_at())
             && recorded < updated
         {
-            let bound = format!("its text is of {updated}");
+            let bound = format!("its text is from {updated}");
             return Err(ChainError::PublicationTime { recorded, bound });
         }
     }

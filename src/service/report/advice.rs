@@ -42,7 +42,7 @@ fn verify_all() -> Hint {
 
 fn see_rebuild() -> Hint {
     let rebuild = dry_run(Verb::CheckpointRebuild);
-    Hint::call("{} shows the log that the histories give", rebuild)
+    Hint::call("{} shows the log that the histories produce", rebuild)
 }
 
 impl Failure {

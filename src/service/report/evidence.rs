@@ -93,7 +93,7 @@ pub const LIMITS: [&str; 5] = [
     "principals and labels are stated by the caller",
     "the time of an access is that of its machine's clock",
     "the writer of an access log or a staging chain may have truncated it, or replaced its lines; so may \
-     all who had the bundle, unless its SHA-256 is compared (`--expect-sha256`)",
+     every holder of the bundle, unless its SHA-256 is compared (`--expect-sha256`)",
     "the exporter may have left out a gap of the log, in the manifest and on the pages",
     "a head that is not recorded elsewhere is only a statement of the bundle",
 ];

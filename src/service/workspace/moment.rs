@@ -73,7 +73,7 @@ impl Workspace<'_> {
         passed.last().map(|event| event.number).ok_or_else(|| {
             let message = match events.first() {
                 Some(first) => {
-                    format!("there was no checkpoint at {time}: the first is of {}", first.at)
+                    format!("there was no checkpoint at {time}: the first was made at {}", first.at)
                 }
                 None => format!("there was no checkpoint at {time}: nothing is published yet"),
             };

@@ -106,7 +106,7 @@ impl NotRecorded {
 
 impl From<NotRecorded> for Failure {
     fn from(why: NotRecorded) -> Self {
-        let hint = format!("nothing is handed out without a record: {}", why.hint());
+        let hint = format!("texts are not returned without a record: {}", why.hint());
         Self::new(Code::Io, format!("the access was not recorded: {why}")).hint(hint)
     }
 }

@@ -287,7 +287,7 @@ impl ProblemList {
             self.error("frontmatter-format", None, message, hint);
         }
         if !is_edited(document, criteria.frontmatter) && normalise(text).starts_with(BOM) {
-            let message = "it begins with two U+FEFF, and its normal form would lose one";
+            let message = "the text starts with two byte order marks (U+FEFF)";
             self.error("two-marks", None, message.to_owned(), "remove both");
         }
         let metadata = document.frontmatter.get("metadata");

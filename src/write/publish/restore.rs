@@ -155,8 +155,8 @@ pub enum RestoreError {
 
 fn edited(ids: &[DocumentId]) -> String {
     match ids {
-        [one] => format!("`{}` has changes that no version holds", one.live_path()),
-        many => format!("{} files have changes that no version holds", many.len()),
+        [one] => format!("`{}` has changes that no version contains", one.live_path()),
+        many => format!("{} files have changes that no version contains", many.len()),
     }
 }
 

@@ -99,6 +99,6 @@ fn print(session: &mut Session<'_>, report: &EvidenceVerifyReport) {
     ui.line(&format!(
         "{items}: {proved} proved, {not_proved} not proved, {contradicted} contradicted{head}"
     ));
-    ui.line("what no bundle proves:");
+    ui.line("limits of every bundle:");
     LIMITS.iter().for_each(|limit| ui.line(&format!("  {limit}")));
 }

@@ -170,7 +170,7 @@ pub(super) fn run(args: &Mcp, session: &mut Session<'_>) -> Result<Answer, Failu
     }
     let GivenLabels { agent, session: id, thread, task, node } = &session.workspace.options.labels;
     if [agent, id, thread, task, node].into_iter().any(Option::is_some) {
-        let message = "labels belong to each request, and not to the connection";
+        let message = "labels are part of each request, not of the connection";
         return Err(Failure::new(Code::Usage, message)
             .hint("let the client send `contextnest/session` and so on in `_meta`"));
     }

@@ -104,7 +104,7 @@ fn add(args: &Add, session: &mut Session<'_>) -> Result<Answer, Failure> {
         session.ui.line(&added.token);
         let Token { id, principal, expires_at, .. } = &token;
         session.ui.note(&format!(
-            "note: token {id} stands for {} until {expires_at}; it is printed this once",
+            "note: token {id} identifies {} until {expires_at}; it is printed only once",
             shown(principal.as_str())
         ));
     });

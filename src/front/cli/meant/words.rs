@@ -30,7 +30,7 @@ pub(super) const WORDS: &[(&[&str], &str)] = &[
     (&["lint", "fmt", "format"], "`ctx validate` reports problems of live files; ctx formats none of them"),
     (&["test", "fsck", "doctor", "integrity"], "`ctx verify` recomputes every hash"),
     (&["gc", "clean", "cleanup", "repair", "fix", "unlock"], "`ctx recover --dry-run` shows what an interrupted command left, `ctx recover` cleans it up"),
-    (&["rebuild"], "`ctx checkpoint rebuild` makes the log again, `ctx index` the derived files"),
+    (&["rebuild"], "`ctx checkpoint rebuild` derives the log from the histories, `ctx index` writes the derived files"),
     (&["backup"], "copy the folder, or push it with git; `ctx head` prints the hash to keep elsewhere"),
     (&["annotate", "praise"], "`ctx blame ID` shows who made each line"),
     (&["compare"], "`ctx diff ID V1 V2` compares versions, `ctx checkpoint diff` checkpoints"),

@@ -101,9 +101,9 @@ fn compare(vault: &Vault, line: &Line, recorded: &Recorded<'_>, printed: &Printe
     let why = if line.tool != program {
         format!("version {} of the program printed it, and this is {program}", line.tool)
     } else if may_have_staged(vault, line) {
-        "staged results belong to no checkpoint".to_owned()
+        "staged results do not belong to a checkpoint".to_owned()
     } else if recorded.is_delegated {
-        "what a search finds may change".to_owned()
+        "results of a search may change".to_owned()
     } else if printed.withheld > before {
         let more = usize::try_from(printed.withheld - before).unwrap_or(usize::MAX);
         format!("{} more may not be served now", count(more, "document"))
@@ -203,8 +203,8 @@ fn parse(argv: &[String]) -> Result<Cli, Outcome> {
     };
     match (is_of_checkpoint, &cli.verb) {
         (true, _) => Ok(cli),
-        (false, Given::Diff(_)) => Err(cannot_tell("a diff with a live file is not made again")),
-        (false, _) => Err(cannot_tell(format!("the output of `{verb}` is not made again"))),
+        (false, Given::Diff(_)) => Err(cannot_tell("a diff with a live file is not reproduced")),
+        (false, _) => Err(cannot_tell(format!("the output of `{verb}` is not reproduced"))),
     }
 }
 

@@ -68,7 +68,7 @@ pub(super) fn run(
     for one in report.incomplete.iter().take(MOST_INCOMPLETE) {
         let id = shown(one.id.as_str());
         ui.note(&format!(
-            "note: version {} of {id} is in no line of the change log; its writer may have been interrupted",
+            "note: no line of the change log names version {} of {id}; its writer may have been interrupted",
             one.version
         ));
     }

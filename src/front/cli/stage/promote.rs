@@ -7,7 +7,7 @@ use crate::service::report::failure::Failure;
 use crate::service::workspace::call::stage::Promoting;
 use crate::write::publish::Mode;
 
-/// Make a document of a staged entry
+/// Make a document from a staged entry
 ///
 /// The body of the document is the content, byte for byte, and `promoted_from` names the entry. It
 /// is published, or in a governed vault submitted for review. Needs the role editor at the scope of

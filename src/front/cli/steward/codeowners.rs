@@ -113,7 +113,7 @@ pub(super) fn import(args: &Import, session: &mut Session<'_>) -> Result<Answer,
     if has_edits && outcome.items.is_empty() {
         let publish = session.ui.publish();
         session.ui.warn(&format!(
-            "the live stewards.yaml has changes that are not published; `{publish} stewards.yaml` does it"
+            "the live stewards.yaml has unpublished changes; run `{publish} stewards.yaml`"
         ));
     }
     let answer = event::note_trouble(session, &outcome);

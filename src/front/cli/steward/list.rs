@@ -50,7 +50,7 @@ pub(super) fn run(args: &List, session: &mut Session<'_>) -> Result<Answer, Fail
     });
     if hidden > 0 {
         let what = count(hidden, "scope");
-        session.ui.note(&format!("note: {what} at which you have no role may not be read by you"));
+        session.ui.note(&format!("note: you may not read {what} at which you do not have a role"));
     }
     Ok(super::note_basis(session, &found))
 }

@@ -62,7 +62,7 @@ pub(super) fn note_basis(session: &mut Session<'_>, found: &StewardsAt) -> Answe
     let answer = match &found.in_force.basis {
         Basis::Never | Basis::Retired if found.is_edited => {
             let publish = session.ui.publish();
-            let line = format!("stewards.yaml is not published; `{publish} stewards.yaml` does it");
+            let line = format!("stewards.yaml is not published; run `{publish} stewards.yaml`");
             session.ui.note(&format!("note: {line}"));
             return Answer::Yes;
         }

@@ -76,7 +76,7 @@ pub(super) fn grep(args: &Grep, session: &mut Session<'_>) -> Result<Answer, Fai
     if hidden > 0 {
         let lines = count(hidden, "line");
         session.ui.note(&format!(
-            "note: of {lines} the query or the command line is recorded by its hash only, and was not searched"
+            "note: {lines} not searched: the log has only the hash of the query or of the command line"
         ));
     }
     let answer = if found.traces.is_empty() { Answer::No } else { found.answer };

@@ -188,9 +188,7 @@ fn name_unread(unread: &[UnreadLogs], session: &mut Session<'_>) {
             }
             UnreadLogs::TooMany(home, more) => {
                 let more = count(*more, "folder");
-                session
-                    .ui
-                    .warn(&format!("{more} of access logs in `{}` are not read", named(home)));
+                session.ui.warn(&format!("{more} of access logs in `{}` not read", named(home)));
             }
         }
     }

@@ -78,10 +78,10 @@ fn print(report: &PruneReport, session: &mut Session<'_>) {
     if !report.elsewhere.is_empty() {
         let logs = count(report.elsewhere.len(), "log");
         ui.note(&format!(
-            "note: nothing was deleted of {logs} in the vault that other machines may continue"
+            "note: nothing was deleted from {logs} in the vault that other machines may continue"
         ));
     }
     if !report.damaged.is_empty() {
-        ui.note("warning: nothing was deleted of damaged logs; run `ctx trace verify`");
+        ui.note("warning: nothing was deleted from damaged logs; run `ctx trace verify`");
     }
 }

@@ -1,4 +1,4 @@
-//! What is said beside an answer, in one text each. A front end spells the commands, and prints it.
+//! Notes on an answer, each with one text. A front end spells the commands, and prints the text.
 
 use crate::service::report::Spell;
 use crate::values::model::hint::{Call, Hint, Verb};
@@ -7,48 +7,48 @@ use crate::values::model::number::CheckpointNumber;
 use crate::values::model::visible::shown;
 use crate::values::text_util::count;
 
-/// What is said beside an answer, whatever the question was.
+/// A note on an answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Note {
-    /// The log does not hold the trusted head.
+    /// The log does not contain the trusted head.
     LostHead(String),
-    /// The reader may not read so many documents of this checkpoint.
+    /// Number of documents of this checkpoint that the reader may not read.
     Unreadable(usize, CheckpointNumber),
-    /// A key of the user's configuration that nothing reads, in words.
+    /// An unused key of the user's configuration, in words.
     Setting(String),
-    /// The change log lacks what was done, and why.
+    /// The change log could not be written, with the reason.
     NoChange(String),
-    /// The program of the user's configuration was not told, and why.
+    /// The program of the user's configuration was not notified, with the reason.
     NotNotified(String),
     /// A staging chain of this source is damaged.
     DamagedChain(DocumentId),
-    /// Staged results cannot be read, and why.
+    /// Staged results cannot be read, with the reason.
     NoStaging(String),
-    /// The access logs have so many faults, so that accesses may be missing. The user may have named
-    /// their folder.
+    /// Number of faults of the access logs, which may lack accesses, and the folder if the user named
+    /// one.
     LogFaults(usize, Option<String>),
-    /// A staged result of the answer cannot be read, and why.
+    /// A staged result of the answer cannot be read, with the reason.
     NoContent(String),
     /// The checkpoint has no instructions for agents that the reader may read.
     NoInstructions,
-    /// The instructions for agents, so many tokens, do not fit into the answer.
+    /// Number of tokens of the instructions for agents, which do not fit into the answer.
     #[cfg(feature = "mcp")]
     LongInstructions(u64),
 }
 
-/// How much a note matters.
+/// The importance of a note.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Weight {
     /// The vault is damaged, or a record of this call is missing. A report repeats it.
     Damage,
     /// A part of the answer, or of what the user asked for, is missing.
     Warning,
-    /// The reader may not see all of it, which is no fault.
+    /// The reader may not see all of it, which is not a fault.
     Remark,
 }
 
 impl Note {
-    /// How much it matters.
+    /// Returns the importance of the note.
     pub(crate) fn weight(&self) -> Weight {
         match self {
             Self::LostHead(_) | Self::NoChange(_) | Self::DamagedChain(_) | Self::NoStaging(_) => {
@@ -63,7 +63,7 @@ impl Note {
         }
     }
 
-    /// The note in words.
+    /// Returns the note in words.
     pub(crate) fn text(&self, spell: Spell) -> String {
         let run = |what: String, call: Call| what + &Hint::call("; run {}", call).render(spell);
         let verify = || Call::new(Verb::Verify);
@@ -73,7 +73,7 @@ impl Note {
             }
             Self::Unreadable(documents, at) => {
                 let what = count(*documents, "document");
-                format!("{what} of checkpoint {at} may not be read by you")
+                format!("you may not read {what} of checkpoint {at}")
             }
             Self::Setting(unknown) => shown(unknown).into_owned(),
             Self::NoChange(why) => {
@@ -84,7 +84,7 @@ impl Note {
             }
             Self::DamagedChain(source) => {
                 let what = format!(
-                    "a staging chain of `{source}` is damaged: staged results, and acts upon them, \
+                    "a staging chain of `{source}` is damaged: staged results, and acts on them, \
                      may be missing here"
                 );
                 run(what, verify())

@@ -76,7 +76,7 @@ impl Workspace<'_> {
         }
         let message = format!("`{path}` is not your draft, or has changed since you read it");
         let failure = Failure::new(Code::UnpublishedChanges, message);
-        Err(failure.hint("your draft is the text that you wrote last; to use another text, name the hash of the file that you have read"))
+        Err(failure.hint("your draft is the text that you wrote last; to use another text, pass the hash of the file that you read"))
     }
 }
 

@@ -115,7 +115,7 @@ fn check_page(at: CheckpointNumber, head: CheckpointNumber) -> Result<(), Failur
         return Err(Failure::new(Code::UnknownCheckpoint, message));
     }
     let message = format!(
-        "a search answers for the last checkpoint, {head}, but the previous page is of \
+        "a search answers for the last checkpoint, {head}, but the previous page is from \
          checkpoint {at}"
     );
     Err(Failure::new(Code::SearchPast, message).hint("search again from the first page"))

@@ -109,7 +109,7 @@ impl Call<'_> {
         let is_json = old.entry.canonical == new.entry.canonical;
         let lines = |content, entry: &StagedEntry| {
             lines_of(content, is_json.then_some(entry.entry.canonical)).ok_or_else(|| {
-                let message = format!("the content of `{}` is no text", entry.name());
+                let message = format!("the content of `{}` is not text", entry.name());
                 Failure::new(Code::Refused, message)
                     .hint("compare the bytes that `ctx stage show --raw` prints")
             })

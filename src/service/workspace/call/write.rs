@@ -163,7 +163,7 @@ impl Call<'_> {
         if self.workspace.own_draft(vault, &id)?.is_some() {
             let message = format!("this submission would not replace your draft of `{id}`");
             return Err(Failure::new(Code::UnpublishedChanges, message)
-                .hint("name the hash of the file from the last answer about your draft"));
+                .hint("pass the hash of the file from the last answer about your draft"));
         }
         let base = self.base_text(vault, &id)?;
         let text = writing.fields.of_edited(&base, writing.body);

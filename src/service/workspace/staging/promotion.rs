@@ -117,7 +117,7 @@ impl Workspace<'_> {
             _ => {
                 let message = format!(
                     "`{name}` names two staged entries, so a document could not record which one it \
-                     was made of"
+                     was made from"
                 );
                 Err(Failure::new(Code::Refused, message)
                     .hint(Hint::call("run {} for a full report", Verb::Verify)))

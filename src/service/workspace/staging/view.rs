@@ -103,7 +103,7 @@ impl Access {
         let who = who.map_or("", Principal::as_str);
         let unfit = |why: Unfit| {
             Failure::new(Code::NotASteward, format!("`{source}`: {why}")).hint(Hint::call(
-                "{} names who may",
+                "{} shows who may",
                 Call::new(Verb::StewardWho).value(source.as_str()),
             ))
         };
@@ -494,7 +494,7 @@ impl StagedView {
     /// Returns the content of an entry, which is what was received, to be handed out.
     ///
     /// # Errors
-    /// It is gone, or is not what was received.
+    /// A content that is gone, or that is not what was received.
     pub(crate) fn content(
         &self,
         vault: &Vault,
@@ -551,8 +551,8 @@ impl Content {
     }
 }
 
-/// A content in lines to compare it by: of JSON, its value with keys in order. None where it is no
-/// text.
+/// Returns the lines of a content for a comparison: of JSON, its value with keys in order. `None`
+/// if it is not text.
 pub(in crate::library::service::workspace) fn lines_of(
     content: &Content,
     canonical: Option<Canonical>,
