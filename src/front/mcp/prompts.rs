@@ -97,7 +97,7 @@ impl Shared {
         let mut prompts =
             vec![of(CITE, "Cite by pinned URIs", "How to cite documents of the vault", None)];
         if self.offers(REVIEW) {
-            let id = argument("id", "The document whose submission it is; all if left out", false);
+            let id = argument("id", "Document of the submission; all if left out", false);
             let description = "Prepare decisions about pending submissions";
             prompts.push(of(REVIEW, "Review submissions", description, with_vault(vec![id])));
         }

@@ -46,7 +46,7 @@ Every call is recorded; name your session in `_meta` as `contextnest/session`.";
 
 /// Further instructions for models of authors.
 const OF_AUTHORS: &str = " To change a document, read it, write a draft with context_create or \
-context_update, and submit it with context_submit: what is published stays until a reviewer approves \
+context_update, and submit it with context_submit: the published text stays until a reviewer approves \
 it. Pass hashes and versions of answers back as they are.";
 
 /// Further instructions for models of reviewers.

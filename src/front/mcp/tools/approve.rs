@@ -30,7 +30,7 @@ const MOST: usize = 10;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Approve {
-    /// Id of what was submitted
+    /// Id of the submitted document
     #[schemars(extend("x-holds" = "document"))]
     id: String,
     /// The version that was submitted, as context_review shows it

@@ -21,7 +21,7 @@ pub(super) struct Blame {
     /// Count by section instead
     #[serde(default)]
     sections: bool,
-    /// Most tokens of the answer
+    /// Maximum tokens of the answer
     #[serde(default)]
     budget: Option<u64>,
 }

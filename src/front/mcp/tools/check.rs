@@ -12,7 +12,7 @@ use crate::service::workspace::call::{Call, check};
 pub(super) struct Check {
     /// Pinned URIs, at most 500
     uris: Vec<String>,
-    /// Most tokens of the answer
+    /// Maximum tokens of the answer
     #[serde(default)]
     budget: Option<u64>,
 }

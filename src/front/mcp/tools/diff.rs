@@ -17,7 +17,7 @@ pub(super) struct Diff {
     v1: u64,
     /// The newer version
     v2: u64,
-    /// Most tokens of the answer
+    /// Maximum tokens of the answer
     #[serde(default)]
     budget: Option<u64>,
 }

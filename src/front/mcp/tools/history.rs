@@ -24,7 +24,7 @@ pub(super) struct History {
     /// `next_cursor`, for older versions
     #[serde(default)]
     cursor: Option<String>,
-    /// Most tokens of the answer
+    /// Maximum tokens of the answer
     #[serde(default)]
     budget: Option<u64>,
 }

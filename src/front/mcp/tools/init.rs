@@ -19,7 +19,7 @@ pub(super) struct Init {
     /// Name all, not only the 100 largest of a kind
     #[serde(default)]
     all: bool,
-    /// Most tokens of the answer
+    /// Maximum tokens of the answer
     #[serde(default)]
     budget: Option<u64>,
 }

@@ -38,7 +38,7 @@ pub(super) struct Neighbors {
     /// Checkpoint number or RFC 3339 time
     #[serde(default)]
     pub(super) at: Option<At>,
-    /// Most tokens of the answer
+    /// Maximum tokens of the answer
     #[serde(default)]
     budget: Option<u64>,
 }

@@ -28,7 +28,7 @@ pub(super) struct Overview {
     /// `next_cursor` of the page before
     #[serde(default)]
     cursor: Option<String>,
-    /// Most tokens of the answer
+    /// Maximum tokens of the answer
     #[serde(default)]
     budget: Option<u64>,
 }

@@ -20,7 +20,7 @@ pub(super) struct Pack {
     /// false: list without texts
     #[serde(default)]
     bodies: Option<bool>,
-    /// Most tokens of the answer; texts that do not fit are listed
+    /// Maximum tokens of the answer; texts that do not fit are listed
     #[serde(default)]
     budget: Option<u64>,
     /// `bytes/4` (default), `cl100k_base` or `o200k_base`

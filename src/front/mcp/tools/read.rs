@@ -21,7 +21,7 @@ pub(super) struct Read {
     /// Read your own draft or submission
     #[serde(default)]
     draft: bool,
-    /// Most tokens of the answer
+    /// Maximum tokens of the answer
     #[serde(default)]
     budget: Option<u64>,
 }

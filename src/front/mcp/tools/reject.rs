@@ -14,7 +14,7 @@ use crate::write::publish::Mode;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Reject {
-    /// Ids of what was submitted
+    /// Ids of the submitted documents
     #[schemars(extend("x-holds" = "document"))]
     #[serde(default)]
     ids: Vec<String>,

@@ -19,7 +19,7 @@ pub(super) struct Replay {
     /// Name of an access; default: all of your session
     #[serde(default)]
     trace: Option<String>,
-    /// Most tokens of the answer
+    /// Maximum tokens of the answer
     #[serde(default)]
     budget: Option<u64>,
 }

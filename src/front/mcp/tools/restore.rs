@@ -32,7 +32,7 @@ impl Question for Restore {
     const TITLE: &'static str = "Restore a version as a draft";
     const DESCRIPTION: &'static str = "Writes the text of an earlier version as a draft, to be \
         submitted with context_submit; without version it discards your draft, so that the file has \
-        the published text again. What is published stays.";
+        the published text again. The published version stays.";
     const REPLACES: bool = true;
 
     fn outputs(outputs: &mut Outputs) {

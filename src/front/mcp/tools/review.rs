@@ -34,7 +34,7 @@ pub(super) struct Review {
     /// Without id: `next_cursor` of the page before, with the same `all`
     #[serde(default)]
     cursor: Option<String>,
-    /// Most tokens of the answer
+    /// Maximum tokens of the answer
     #[serde(default)]
     budget: Option<u64>,
 }

@@ -26,7 +26,7 @@ pub(super) struct Search {
     /// `next_cursor` of the page before
     #[serde(default)]
     cursor: Option<String>,
-    /// The last word may be a beginning
+    /// Find also words that begin with the last word
     #[serde(default)]
     prefix: bool,
     /// Show how scores are computed
@@ -35,7 +35,7 @@ pub(super) struct Search {
     /// Whole hashes, not 12 digits
     #[serde(default)]
     full_hashes: bool,
-    /// Most tokens of the answer
+    /// Maximum tokens of the answer
     #[serde(default)]
     budget: Option<u64>,
 }

@@ -29,7 +29,7 @@ pub(super) struct SourceRecord {
     /// Use of a cache of yours for the result
     #[serde(default)]
     cache: Option<Cache>,
-    /// How long it took, in milliseconds
+    /// Duration of the call, in milliseconds
     #[serde(default)]
     duration_ms: Option<u64>,
     /// Error of the call; the result is then not staged

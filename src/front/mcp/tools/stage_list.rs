@@ -17,7 +17,7 @@ pub(super) struct StageList {
     /// Also entries whose content is gone
     #[serde(default)]
     all: bool,
-    /// Most tokens of the answer
+    /// Maximum tokens of the answer
     #[serde(default)]
     budget: Option<u64>,
 }
@@ -27,7 +27,7 @@ impl Question for StageList {
     const TITLE: &'static str = "List staged results";
     const DESCRIPTION: &'static str = "Lists the results of sources that you recorded in this \
         session and that are kept as staged entries, the oldest first, without their contents. \
-        context_resolve with status:staged in the selector hands out contents.";
+        context_resolve with status:staged in the selector returns contents.";
 
     fn outputs(outputs: &mut Outputs) {
         outputs.add::<crate::service::report::staging::StagedListReport>();

@@ -53,9 +53,9 @@ impl Question for Update {
     const NAME: &'static str = "context_update";
     const TITLE: &'static str = "Change a document";
     const DESCRIPTION: &'static str = "Writes a changed text of a document as a draft, or with \
-        submit as a submission; what is published stays until a reviewer approves. Read the document \
+        submit as a submission; the published text stays until a reviewer approves. Read the document \
         first and pass its version as expected_version. To change your draft again, pass its \
-        live_hash as expected_live. Give the whole body, not a part.";
+        live_hash as expected_live. Pass the whole body, not a part.";
     const REPLACES: bool = true;
 
     fn outputs(outputs: &mut Outputs) {

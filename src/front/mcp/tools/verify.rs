@@ -15,7 +15,7 @@ pub(super) struct Verify {
     /// Only these documents, and the log
     #[serde(default)]
     ids: Vec<String>,
-    /// Most tokens of the answer
+    /// Maximum tokens of the answer
     #[serde(default)]
     budget: Option<u64>,
 }
@@ -24,7 +24,7 @@ impl Question for Verify {
     const NAME: &'static str = "context_verify";
     const TITLE: &'static str = "Verify the vault";
     const DESCRIPTION: &'static str = "Recomputes every hash of the vault, or of some documents, \
-        and reports what was altered, with a verdict. Reading verifies what it serves anyway.";
+        and reports alterations, with a verdict. Each read verifies its texts anyway.";
 
     fn outputs(outputs: &mut Outputs) {
         outputs.add::<VerifyReport>();

@@ -14,7 +14,7 @@ use crate::write::publish::Mode;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Withdraw {
-    /// Ids of what you submitted
+    /// Ids of your submissions
     #[schemars(extend("x-holds" = "document"))]
     #[serde(default)]
     ids: Vec<String>,
