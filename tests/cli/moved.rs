@@ -204,7 +204,7 @@ fn a_move_is_not_undone_by_another_one() {
     -- stderr
     error[refused]: 1 file refused
       nodes/b.md
-        error[id-taken]: `nodes/a` has a history already (choose an id that was never used: histories stay, so that no move is undone by another one)
+        error[id-taken]: `nodes/a` has a history already (choose an id that was never used, because histories stay)
     hint: nothing was written; fix the documents, or leave them out
     ");
 }
@@ -272,7 +272,7 @@ fn a_file_that_was_moved_and_changed_is_not_taken_for_a_move() {
     -- stderr
     error[refused]: 1 file refused
       nodes/b.md
-        error[unpublished-changes]: it has another body than `nodes/a`, whose file is gone (undo the change and publish it after the move; or run `ctx retire nodes/a` and `ctx publish nodes/b`)
+        error[unpublished-changes]: its body differs from that of `nodes/a`, whose file is missing (undo the change and publish it after the move; or run `ctx retire nodes/a` and `ctx publish nodes/b`)
     hint: nothing was written; fix the documents, or leave them out
     ");
     assert_eq!(place.tree(), before);

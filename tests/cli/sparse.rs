@@ -59,7 +59,7 @@ fn verify_says_that_git_leaves_files_out_and_judges_the_rest() {
           in nodes/b/.versions/y/history.yaml
 
     Meaning and remedy:
-      [left-out] Git leaves files of the vault out of the working copy, so what they record was not checked.
+      [left-out] Git leaves files of the vault out of the working copy, so their records were not checked.
           Nothing is lost. To verify the whole vault, run `git sparse-checkout disable`, or add the folders with `git sparse-checkout add FOLDER`, and run `ctx verify` again.
     ");
     // Files that are checked out are verified.

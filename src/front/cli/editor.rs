@@ -85,7 +85,7 @@ impl Composed {
                 let path = path.display().to_string();
                 let path = argument(&path);
                 failure.hint(format!(
-                    "nothing was published; your text is in {path}: `--body - < {path}` takes it"
+                    "nothing was published; your text is in {path}: `--body - < {path}` reads it"
                 ))
             }
             Err(why) => failure.hint(format!("your text could not be kept: {why}")),

@@ -84,7 +84,7 @@ codes! {
     FolderUnreadable "folder-unreadable" Class::Unsettled, "A folder cannot be listed, so its content is unknown.";
     TornTail "torn-tail" Class::Unsettled, "The checkpoint log or a history ends in an incomplete entry.";
     AuditMissing "audit-missing" Class::Unsettled, "Changes are recorded since an earlier checkpoint, but no change log records the event of this one.";
-    LeftOut "left-out" Class::Unsettled, "Git leaves files of the vault out of the working copy, so what they record was not checked.";
+    LeftOut "left-out" Class::Unsettled, "Git leaves files of the vault out of the working copy, so their records were not checked.";
     Drift "drift" Class::WorkingCopy, "A live file differs from the published text and is not a draft.";
     PublishedWithoutHistory "published-without-history" Class::WorkingCopy, "A live file has the status published, but no checkpoint contains the document.";
     DocumentMissing "document-missing" Class::WorkingCopy, "The live file of a published document is missing.";

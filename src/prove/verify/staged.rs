@@ -110,7 +110,7 @@ fn namesakes(chains: &Chains) -> impl Iterator<Item = Finding> {
     chains.chains.windows(2).filter_map(|pair| {
         let [a, b] = pair else { return None };
         let is_same = share_names((&a.source, &a.writer), (&b.source, &b.writer));
-        let message = format!("its writer begins with the digits of the one of {}", a.path());
+        let message = format!("its writer id begins with the same digits as that of {}", a.path());
         is_same.then(|| Finding::new(Code::StagedChainMismatch, b.path(), message))
     })
 }

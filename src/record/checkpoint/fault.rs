@@ -141,7 +141,7 @@ pub enum LogError {
         bytes: usize,
     },
     /// An appended entry would not become the next one.
-    #[error("`{path}` is spelled so that nothing can be appended to it")]
+    #[error("`{path}` has a spelling to which nothing can be appended")]
     Spelling {
         /// Path of the log.
         path: &'static str,

@@ -266,8 +266,7 @@ impl Transaction<'_> {
         }
         if replay::has_files(self.vault.files(), new) {
             let message = format!("`{new}` has a history already");
-            let hint = "choose an id that was never used: histories stay, so that no move is undone \
-                by another one";
+            let hint = "choose an id that was never used, because histories stay";
             return refuse("id-taken", &message, hint.into());
         }
         let path = if is_moved { new.live_path() } else { old.live_path() };
@@ -358,7 +357,7 @@ fn changed(old: &DocumentId, new: &DocumentId, is_moved: bool) -> Refusal {
         ),
         true => (
             new.live_path(),
-            format!("it has another body than `{old}`, whose file is gone"),
+            format!("its body differs from that of `{old}`, whose file is missing"),
             Hint::calls(
                 "undo the change and publish it after the move; or run {} and {}",
                 [call(Verb::Retire, old), call(Verb::Publish, new)],

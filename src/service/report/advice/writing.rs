@@ -202,7 +202,7 @@ impl From<ReviewError> for Failure {
             }
             ReviewError::ChangeSpelling { other, .. } => {
                 new(Code::SubmissionPending).hint(match other {
-                    Some(_) => "write that name to add to the change, or choose another one",
+                    Some(_) => "use that name to add to the change, or choose another one",
                     None => "choose another name for your change",
                 })
             }

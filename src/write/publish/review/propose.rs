@@ -137,7 +137,7 @@ impl Transaction<'_> {
         let me = self.author.principal.as_str();
         self.rules().require(me, Role::Editor, subjects).map_err(ReviewError::from)?;
         if replay::has_files(self.vault.files(), new) {
-            let hint = "choose an id that was never used: histories stay".into();
+            let hint = "choose an id that was never used, because histories stay".into();
             return refuse("id-taken", format!("`{new}` has a history already"), hint);
         }
         let found = self.collisions_of(&[new]);
