@@ -414,7 +414,7 @@ class Judge:  # STAGE-19
         return self.role(entry, act, "reviewer", entry.source, [text for text in texts if text is not None])
 
     def made(self, entry, act):
-        """The text of the version that was made of an entry, and whether all versions were read."""
+        """The text of the version that was promoted from an entry, and whether all versions were read."""
         artifact = self.artifacts.get(act["document"])
         if artifact is None or (artifact.history is None and not os.path.isfile(self.v.path(artifact.folder + "/history.yaml"))):
             return None, True

@@ -129,7 +129,7 @@ pub(crate) fn of_name(vault: &Vault, id: &DocumentId, content: &Text) -> Vec<Pro
 pub(crate) fn instructions(id: &DocumentId) -> Option<Problem> {
     let path = id.live_path();
     layout::is_instructions(&path).then(|| {
-        let message = "coding agents load a file of this name as instructions".to_owned();
+        let message = "coding agents load a file with this name as instructions".to_owned();
         let hint = "choose another name, unless it is meant to instruct them";
         Problem { severity: Severity::Warning, ..error(INSTRUCTIONS, message, hint) }
     })

@@ -5,7 +5,7 @@
 const MARKERS: [&[u8]; 2] = [b"<<<<<<< ", b">>>>>>> "];
 
 /// Explanation for a record that contains the lines of two branches.
-pub(crate) const UNION: &str = "as a merge of two branches with `merge=union` leaves it";
+pub(crate) const UNION: &str = "as after a git merge with `merge=union`";
 
 /// Returns the number of the first line, from 1, that is a conflict marker of git.
 pub(crate) fn conflict(bytes: &[u8]) -> Option<usize> {

@@ -145,7 +145,7 @@ const PROBLEMS: &[(&str, &str, &str)] = &[
     ("copy", "a document or its history", "The name, and perhaps the text, is that of a copy of another document. This is a warning."),
     ("id-invalid", "a document or its history", "The name of the file is not a valid id."),
     ("id-taken", "a document or its history", "The new id has a history already."),
-    ("instruction-file", "a document or its history", "Coding agents load a file of this name as instructions. This is a warning, and over MCP refuses a new document."),
+    ("instruction-file", "a document or its history", "Coding agents load a file with this name as instructions. This is a warning, and over MCP refuses a new document."),
     ("looks-like-diff", "a document or its history", "The text of a governance file begins like a diff from its previous version."),
     ("misplaced", "a document or its history", "No document can have this path: the layout, a rule of git or another vault leaves it out."),
     ("name-windows", "a document or its history", "Windows does not allow the name. This is a warning."),

@@ -201,7 +201,7 @@ fn a_history_begins_with_its_first_version_and_goes_on_by_one() {
     version-order 2 in nodes/.versions/a/history.yaml: it follows version 3
     version-gap 3 in nodes/.versions/a/history.yaml: it follows version 1; the versions between are missing
     ");
-    assert_snapshot!(lay([first, second, second]), @"version-duplicate 2 in nodes/.versions/a/history.yaml: it is recorded twice, as a merge of two branches with `merge=union` leaves it");
+    assert_snapshot!(lay([first, second, second]), @"version-duplicate 2 in nodes/.versions/a/history.yaml: it is recorded twice, as after a git merge with `merge=union`");
 }
 
 #[test]

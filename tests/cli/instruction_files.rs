@@ -104,7 +104,7 @@ fn commands_warn_of_a_file_that_agents_obey() {
     place.write("nodes/a.md", "# A\n");
     let warns = |line: &str| {
         let said = place.ctx(line).whole();
-        assert!(said.contains("load a file of this name as instructions"), "{line}: {said}");
+        assert!(said.contains("load a file with this name as instructions"), "{line}: {said}");
     };
     warns("add nodes/x/AGENTS --body x");
     warns("add nodes/y/CLAUDE.local --draft --body x");

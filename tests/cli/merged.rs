@@ -406,7 +406,7 @@ fn the_lines_of_two_branches_one_after_the_other_are_named() {
     }
     git(&place, "merge -q -X ours theirs");
     assert_snapshot!(place.ctx("status").exits(1).stderr, @"
-    error[log-broken]: `.versions/checkpoints.jsonl`, entry 3 is checkpoint 2 again, as a merge of two branches with `merge=union` leaves it
+    error[log-broken]: `.versions/checkpoints.jsonl`, entry 3 is checkpoint 2 again, as after a git merge with `merge=union`
     hint: nothing was written; run `ctx verify` for a full report
     hint: `ctx checkpoint rebuild --dry-run` shows the log that the histories produce
     ");
@@ -419,8 +419,8 @@ fn the_lines_of_two_branches_one_after_the_other_are_named() {
         .map(ToString::to_string)
         .collect();
     assert_snapshot!(found.join("\n"), @"
-    [history-unreadable] nodes/a: the history cannot be read: line 22 ends an entry for the second time, as a merge of two branches with `merge=union` leaves it, but the log seals 3 of its versions
-    [checkpoint-gap] .versions/checkpoints.jsonl, checkpoint 2: expected checkpoint 3, but found 2 again, as a merge of two branches with `merge=union` leaves it
+    [history-unreadable] nodes/a: the history cannot be read: line 22 repeats the end of an entry, as after a git merge with `merge=union`, but the log seals 3 of its versions
+    [checkpoint-gap] .versions/checkpoints.jsonl, checkpoint 2: expected checkpoint 3, but found 2 again, as after a git merge with `merge=union`
     ");
     // `ctx help` advises to keep the record of one side, and to publish the texts of the other
     // again.
@@ -443,7 +443,6 @@ fn whole_entries_of_two_branches_are_named_too() {
     let after = place.read(history);
     place.write(history, format!("{after}{}", &after[before.len()..]));
     let verified = place.ctx("verify").exits(1).stdout;
-    let said =
-        "nodes/a v2: it is recorded twice, as a merge of two branches with `merge=union` leaves it";
+    let said = "nodes/a v2: it is recorded twice, as after a git merge with `merge=union`";
     assert!(verified.contains(said), "{verified}");
 }

@@ -15,7 +15,7 @@ pub(super) fn number(text: &str) -> Result<CheckpointNumber, std::num::ParseIntE
 /// The checkpoint at which a question is answered.
 #[derive(Clone, Copy, Debug, Default, clap::Args)]
 pub(super) struct AsOf {
-    /// Answer as of this checkpoint, or the last one at this time
+    /// Answer as of this checkpoint, or the last one up to this time
     ///
     /// TIME is an RFC 3339 timestamp, or a date, which stands for its first instant in UTC. It must
     /// have passed. Reports name the checkpoint by its number.

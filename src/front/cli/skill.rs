@@ -64,8 +64,9 @@ pub(super) fn run(args: &Skill, session: &mut Session<'_>) -> Result<Answer, Fai
     let plan = project.plan(&about)?;
     if let Some((one, why)) = plan.edited() {
         let message = format!("`{}` was left as it is: {why}", one.path);
-        return Err(Failure::new(Code::Refused, message)
-            .hint("nothing was written; move the file or the section away to have it written"));
+        return Err(Failure::new(Code::Refused, message).hint(
+            "nothing was written; move the file or the section away, then run the command again",
+        ));
     }
     let is_written = !args.dry_run && !args.check;
     if is_written {

@@ -75,7 +75,7 @@ pub(super) fn run(args: &Submit, session: &mut Session<'_>) -> Result<Answer, Fa
     let mode = args.expect.mode(args.dry_run)?;
     if args.renew && !matches!(which, Which::Ids(_)) {
         return Err(Failure::new(Code::Usage, "`--renew` needs the ids of documents")
-            .hint("`ctx status` lists those whose approval is due"));
+            .hint("`ctx status` lists the documents that are due for a review"));
     }
     let (change, supersede, renew) = (args.change.as_deref(), args.supersede, args.renew);
     let submission = Submission { author: &author, which, from, change, supersede, renew, mode };

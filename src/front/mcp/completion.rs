@@ -148,7 +148,7 @@ impl Shared {
     }
 }
 
-/// Returns true if a template has a variable of this name.
+/// Returns true if a template has a variable with this name.
 fn has_variable(template: &str, name: &str) -> bool {
     template.contains(&format!("{{{name}}}")) || template.contains(&format!("{{+{name}}}"))
 }

@@ -1,4 +1,4 @@
-//! Judges acts on staged entries by the stewards in force and the documents that were made of the
+//! Judges acts on staged entries by the stewards in force and the documents promoted from the
 //! entries (`spec/staging.md`, STAGE-19).
 
 use std::cell::{OnceCell, RefCell};
@@ -57,9 +57,9 @@ impl Era {
 
 /// The result of a search for the version that a promotion made.
 enum Made {
-    /// A version was made of the entry; contains its text.
+    /// A version was made from the entry; contains its text.
     Of(String),
-    /// No version was made of the entry.
+    /// No version was made from the entry.
     Not,
     /// Some versions cannot be read.
     Unknown,
@@ -210,7 +210,7 @@ pub(crate) fn version_made(
     Err(why)
 }
 
-/// The reason for which a document was not made of an entry.
+/// The reason for which a document was not promoted from an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum NotMade {
     /// A version names the entry as its origin, but has another body.

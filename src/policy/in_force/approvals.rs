@@ -14,7 +14,7 @@ pub(crate) trait Around {
     /// not governed.
     fn rules_before(&self, checkpoint: CheckpointNumber) -> Option<&Rules>;
 
-    /// Returns the rules that judge a step of this time (REV-31).
+    /// Returns the rules that judge a step at this time (REV-31).
     fn rules_at(&self, at: Timestamp) -> Option<&Rules>;
 
     /// Returns the faults of the move that made this first version; `None` if no move made it.

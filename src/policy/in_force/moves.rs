@@ -1,4 +1,4 @@
-//! The documents that approved moves made of the documents that they retired.
+//! The documents that approved moves made from the documents that they retired.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};

@@ -337,7 +337,7 @@ impl<'c> Sealings<'c> {
         event
     }
 
-    /// Returns the version that the event of a checkpoint made of an artifact.
+    /// Returns the version of an artifact that the event of a checkpoint made.
     ///
     /// `None` if its history cannot be read so far. Nothing is judged: an event can contain a
     /// hundred thousand documents.

@@ -69,7 +69,7 @@ impl<'s> StagedTexts<'s> {
         Self { staged_of, known: RefCell::default() }
     }
 
-    /// Compares the text of an access with the entry of this name.
+    /// Compares the text of an access with the entry with this name.
     pub(super) fn compare(&self, vault: &Vault, name: &StagedName, text: &Text) -> Outcome {
         let cannot_tell = |why: String| Outcome::CannotTell(why);
         let different = |why: &str| Outcome::Different(why.to_owned());

@@ -77,7 +77,7 @@ fn is_of_review(code: Code) -> bool {
 }
 
 /// Returns the version that a finding keeps from being published: its own, or the version that an
-/// approval made of the submission.
+/// approval made from the submission.
 fn of_record(finding: Finding, records: &[Recorded]) -> Option<(Timestamp, Unapproved)> {
     let (id, version) = (finding.id?, finding.version?);
     let of_artifact = records.iter().filter(|record| record.id == id && record.version >= version);

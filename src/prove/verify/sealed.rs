@@ -52,7 +52,7 @@ impl<'r> SealIndex<'r> {
         self.first.get(&version).map(|seal| seal.checkpoint)
     }
 
-    /// Returns the first checkpoint of this time that removes the artifact.
+    /// Returns the first checkpoint at exactly this time that removes the artifact.
     pub(super) fn removal_at(&self, at: Timestamp) -> Option<CheckpointNumber> {
         self.removed.get(&at).copied()
     }

@@ -155,9 +155,9 @@ impl Outcome {
     /// Returns the reason why the file was left unchanged.
     pub(crate) fn reason(&self) -> Option<String> {
         match self {
-            Self::Foreign(path) => {
-                Some(format!("`{path}` is not a derived file; move it away to have it written"))
-            }
+            Self::Foreign(path) => Some(format!(
+                "`{path}` is not a derived file; move it away, so that `ctx` can write its own"
+            )),
             Self::Failed(why) => Some(why.to_string()),
             _ => None,
         }

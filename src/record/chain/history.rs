@@ -249,7 +249,7 @@ pub enum HistoryError {
     #[error("line {0} is a conflict marker of git")]
     Conflict(usize),
     /// A merge of git left the lines of both sides.
-    #[error("line {0} ends an entry for the second time, {UNION}", UNION = torn_tail::UNION)]
+    #[error("line {0} repeats the end of an entry, {UNION}", UNION = torn_tail::UNION)]
     Doubled(usize),
 }
 

@@ -91,7 +91,7 @@ impl Foreign {
             || matches!(self.part, Part::Before(strict, _) if strict == checkpoint)
     }
 
-    /// Returns true if a record of this time can belong to the foreign part.
+    /// Returns true if a record with this time can be part of the foreign part.
     pub(crate) fn covers_time(&self, at: Timestamp) -> bool {
         self.part.covers_time(at)
     }
@@ -271,7 +271,7 @@ impl Foreign {
 }
 
 impl Part {
-    /// Returns true if a record of this time can belong to a foreign checkpoint.
+    /// Returns true if a record with this time can be part of a foreign checkpoint.
     pub(crate) fn covers_time(self, at: Timestamp) -> bool {
         match self {
             Self::None => false,

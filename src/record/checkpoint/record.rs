@@ -155,7 +155,7 @@ impl Record {
         (!self.seals.last().is_some_and(is_later)).then_some(*removal)
     }
 
-    /// Returns the first checkpoint of this time that removes the artifact.
+    /// Returns the first checkpoint at exactly this time that removes the artifact.
     pub(crate) fn removal_at(&self, at: Timestamp) -> Option<CheckpointNumber> {
         let removal = self.removals.iter().find(|removal| removal.at == at);
         removal.map(|removal| removal.checkpoint)

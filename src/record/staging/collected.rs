@@ -88,7 +88,7 @@ words! {
         Staged = "staged",
         /// The entry is pinned.
         Pinned = "pinned",
-        /// A document was made of the entry.
+        /// A document was promoted from the entry.
         Promoted = "promoted",
         /// A reviewer discarded the entry.
         Discarded = "discarded",
@@ -291,7 +291,7 @@ impl StagedEntry {
             && recorded.as_ref() == principal
     }
 
-    /// Returns true if a document was made of the entry.
+    /// Returns true if a document was promoted from the entry.
     pub fn is_promoted(&self) -> bool {
         !self.promoted.is_empty() || self.withheld_documents > 0
     }

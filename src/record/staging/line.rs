@@ -45,7 +45,7 @@ pub enum LineKind {
     Pin(Act),
     /// An entry was unpinned.
     Unpin(Act),
-    /// A document was made of an entry.
+    /// A document was promoted from an entry.
     Promote(Act),
     /// A reviewer discarded an entry.
     Discard(Act),

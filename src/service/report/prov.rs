@@ -239,7 +239,7 @@ fn name_of_result(hydration: &Hydration) -> String {
     hashed("result", &hydration.result_hash)
 }
 
-/// Returns a name made of the digits of a hash. A line may have any text in place of a hash.
+/// Returns a name made from the digits of a hash. A line may have any text in place of a hash.
 fn hashed(prefix: &str, hash: &str) -> String {
     match hash.parse::<Digest>() {
         Ok(digest) => format!("{prefix}:{}", digest.hex()),

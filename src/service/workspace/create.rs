@@ -15,7 +15,7 @@ pub(crate) fn file_of(name: &str) -> Result<DocumentId, Failure> {
     let file = DocumentId::of_governance_file(&format!("packs/{name}.yml"))?;
     if !file.is_pack() || name.starts_with('.') {
         return Err(Failure::new(Code::Usage, format!("`{file}` is not the name of a pack file"))
-            .hint("a name has no `/` and does not begin with a dot"));
+            .hint("a name cannot contain `/` or begin with a dot"));
     }
     Ok(file)
 }

@@ -15,7 +15,7 @@ use crate::values::model::timestamp::Timestamp;
 pub(crate) enum Moment {
     /// The checkpoint with this number.
     Number(CheckpointNumber),
-    /// The last checkpoint at this time.
+    /// The last checkpoint at or before this time.
     Time(Timestamp),
 }
 

@@ -217,7 +217,7 @@ pub(crate) fn unknown(head: &Snapshot<'_>, name: &str) -> Result<Failure, Failur
     Ok(Failure::unknown_id(name, nearest_name(name, known()?, '/')))
 }
 
-/// Returns the record of a text that was made of a version, for the access log.
+/// Returns the access-log record of a text that was made from a version.
 pub(crate) fn recorded(
     (files, chronicle): (&Files, &Chronicle<'_>),
     id: &DocumentId,

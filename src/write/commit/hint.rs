@@ -25,7 +25,7 @@ struct StoredHint<'i> {
     ids: Vec<Cow<'i, str>>,
 }
 
-/// Writes the artifacts that the event of this time is about to change.
+/// Writes the artifacts that the event at this time is about to change.
 ///
 /// Without it no writer would bring live files up to date that the event could not.
 ///
@@ -49,7 +49,7 @@ pub(crate) fn is_left(files: &Files) -> bool {
     files.exists(layout::HINT)
 }
 
-/// Returns the artifacts that the event of this time was about to change.
+/// Returns the artifacts that the event at this time was about to change.
 ///
 /// `None` if the hint is missing, is of another event, or cannot be read.
 pub(crate) fn read(files: &Files, at: Timestamp) -> Option<BTreeSet<DocumentId>> {

@@ -105,7 +105,7 @@ pub enum PublishError {
         /// Time of the last checkpoint.
         head: Timestamp,
     },
-    /// A file of this name exists.
+    /// A file with this name exists.
     #[error("`{0}` exists already")]
     Exists(String),
     /// The live file is not the one that the writer has read.

@@ -74,7 +74,7 @@ pub(super) struct At {
     /// Claude Code has only configurations of projects; the default is that of the current folder.
     #[arg(long, value_name = "DIR", conflicts_with = "file")]
     pub(super) project: Option<PathBuf>,
-    /// Use this file of configuration
+    /// Use this configuration file
     #[arg(long, value_name = "FILE")]
     pub(super) file: Option<PathBuf>,
 }

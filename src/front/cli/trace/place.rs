@@ -22,7 +22,7 @@ pub(super) struct Asked {
 /// The choice of logs.
 #[derive(Debug, clap::Args)]
 pub(in crate::front::cli) struct LogPlace {
-    /// Read the logs in this folder, as `ctx trace collect` makes it
+    /// Read logs from this folder, such as one of `ctx trace collect`
     #[arg(long, value_name = "DIR")]
     pub(super) logs: Option<PathBuf>,
 }

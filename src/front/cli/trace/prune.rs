@@ -18,8 +18,8 @@ use crate::values::text_util::count;
 /// hold`). The last answer of each log stays, because the next line follows it.
 ///
 /// The change log records the cut before anything is deleted, so the vault has to record changes
-/// (`ctx audit begin`). An interrupted command is repeated; change logs are never pruned. Exit code
-/// 1 if a log is damaged: nothing of it is deleted.
+/// (`ctx audit begin`). Change logs are never pruned. If the command was interrupted, run it again:
+/// it deletes the rest. Exit code 1 if a log is damaged: nothing is deleted from that log.
 ///
 /// If accesses are kept in the vault, this prunes the logs that this machine continues, and those
 /// without a line since that time. A machine that continues another log prunes it itself.

@@ -1,4 +1,4 @@
-//! Schemas of answers, made of the types of reports (MCP-32). The full one describes everything
+//! Schemas of answers, made from the types of reports (MCP-32). The full one describes everything
 //! that a report may have. The listed one, which each client reads before its first call, has only
 //! their names; every answer that satisfies the full one satisfies it, too.
 

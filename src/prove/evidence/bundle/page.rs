@@ -6,7 +6,7 @@ use super::manifest::{Gap, INDEX, Manifest, README, StagedRef, content_path, tex
 use crate::record::audit::{Event, Line, Text};
 use crate::values::text_util::html;
 
-/// Returns the page of this name. A page follows from the manifest and the lines, so that a
+/// Returns the page with this name. A page follows from the manifest and the lines, so that a
 /// verifier can make it again and compare.
 pub(super) fn made_again(path: &str, manifest: &Manifest, lines: &[&Line]) -> Option<String> {
     match path {

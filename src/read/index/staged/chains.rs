@@ -112,7 +112,7 @@ impl OpenChain {
         }))
     }
 
-    /// Returns the chain, if its file was not changed since rows were made of its lines, and few
+    /// Returns the chain, if its file was not changed since rows were made from its lines, and few
     /// lines follow.
     fn unchanged(
         files: &Files,

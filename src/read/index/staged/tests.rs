@@ -439,7 +439,7 @@ proptest! {
     }
 }
 
-/// A world in which rows were made of a chain, and its lines.
+/// A world in which rows were made from a chain, and its lines.
 pub(super) fn kept() -> (World, PathBuf, Vec<u8>) {
     let mut world = World::new();
     (0..6).for_each(|word| world.stage(0, (0, 0, 1, word), 1));

@@ -12,7 +12,7 @@ use crate::read::search::query::Query;
 
 /// Maximum number of words that are accepted for one of a query.
 pub(super) const MOST: usize = 64;
-/// Maximum number of clauses of a query with such words, in the order of the clauses.
+/// Maximum number of clauses of a query that accept such words. Later clauses match exactly.
 const MOST_CLAUSES: usize = 8;
 /// Weight of such a word.
 pub(super) const WEIGHT: f64 = 0.5;

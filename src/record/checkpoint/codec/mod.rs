@@ -141,7 +141,7 @@ fn read_full(bytes: &[u8], length: u64) -> Decoded {
         Err(why) => {
             decoded.diagnosis.unreadable = Some(match torn_tail::doubled(bytes) {
                 Some(line) => {
-                    format!("line {line} ends an entry for the second time, {}", torn_tail::UNION)
+                    format!("line {line} repeats the end of an entry, {}", torn_tail::UNION)
                 }
                 None => why,
             });

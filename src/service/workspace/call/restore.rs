@@ -81,7 +81,7 @@ impl Call<'_> {
 }
 
 impl Restored {
-    /// Returns what the access log records of a text that was made of the version of a file; `None`
+    /// Returns the access-log record of a text that was made from the version of a file; `None`
     /// if the log cannot be relied on.
     fn text_of(&self, vault: &Vault, file: &RestoredFile, handed_out: &str) -> Option<Text> {
         let history = replay::load(vault.files(), &file.id).ok()?;

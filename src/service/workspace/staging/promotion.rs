@@ -117,7 +117,7 @@ impl Workspace<'_> {
             _ => {
                 let message = format!(
                     "`{name}` names two staged entries, so a document could not record which one it \
-                     was made from"
+                     was promoted from"
                 );
                 Err(Failure::new(Code::Refused, message)
                     .hint(Hint::call("run {} for a full report", Verb::Verify)))
@@ -250,8 +250,8 @@ fn is_promoted_to(entry: &StagedEntry, id: &DocumentId) -> bool {
     entry.promoted.iter().any(|promotion| promotion.document == *id)
 }
 
-/// Returns the entry of a name, the version of a document that was made of it, and the principal
-/// who made that version; `None` if there is no such entry or version.
+/// Returns the entry with a name, the version of a document that was promoted from it, and the
+/// principal who made that version; `None` if there is no such entry or version.
 fn made(
     vault: &Vault,
     name: &StagedName,

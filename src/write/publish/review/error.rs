@@ -14,7 +14,7 @@ pub enum ReviewError {
     NotSubmitted {
         /// The artifact.
         id: DocumentId,
-        /// Pending submissions in a change of this name, or with this id as the target of a move.
+        /// Pending submissions in a change with this name, or with this id as the target of a move.
         others: Vec<DocumentId>,
     },
     /// No submission belongs to this set.

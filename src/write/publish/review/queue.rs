@@ -280,7 +280,7 @@ impl<'a, 'l> AtHead<'a, 'l> {
 
     /// Returns the error for an id without pending work.
     ///
-    /// Pending parts of a change of this name, and moves to this id, are named.
+    /// Pending parts of a change with this name, and moves to this id, are named.
     fn not_submitted(&self, waits: &Waits, id: &DocumentId) -> ReviewError {
         let is_named = |track: &&Track| {
             track.pending.as_ref().is_some_and(|pending| {

@@ -225,7 +225,7 @@ impl StagedProofs {
     ) -> Judged {
         let at = match self.by_name.get(name) {
             Some(Some(at)) => *at,
-            Some(None) => return not_proved("the bundle has two entries of this name"),
+            Some(None) => return not_proved("the bundle has two entries with this name"),
             None => return not_proved("the bundle does not have the staged entry"),
         };
         let entry = &self.entries[at];
