@@ -58,7 +58,7 @@ impl Cache {
     }
 
     /// Returns the folder.
-    #[cfg_attr(not(feature = "search"), allow(dead_code, reason = "the text index asks"))]
+    #[cfg_attr(not(feature = "search"), allow(dead_code, reason = "only the text index calls it"))]
     pub(crate) fn dir(&self) -> &Path {
         &self.dir
     }

@@ -262,7 +262,7 @@ fn blame_refuses_what_it_does_not_take() {
     -- stdout
     -- stderr
     error[usage]: the range `40,50` begins after line 23, the last one
-    hint: only the end may exceed the text
+    hint: a range can end after the last line, but cannot begin after it
 
     blame nodes/returns#review -L 1,2
     exit: 2

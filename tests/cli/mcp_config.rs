@@ -77,7 +77,7 @@ fn the_entry_names_the_principal_of_the_option_the_environment_or_git() {
     };
     let is = |(name, notes): (Option<String>, String), expected: &str| {
         assert_eq!(name.as_deref(), Some(expected));
-        assert!(!notes.contains("names no principal"), "{notes}");
+        assert!(!notes.contains("does not name a principal"), "{notes}");
     };
     fs::write(place.home().join(".gitconfig"), "[user]\n\temail = git@example.com\n").unwrap();
     is(named("--as bo@example.com", true), "bo@example.com");
@@ -86,7 +86,7 @@ fn the_entry_names_the_principal_of_the_option_the_environment_or_git() {
     fs::remove_file(place.home().join(".gitconfig")).unwrap();
     let (name, notes) = named("", false);
     assert_eq!(name, None);
-    assert!(notes.contains("the entry names no principal"), "{notes}");
+    assert!(notes.contains("the entry does not name a principal"), "{notes}");
     place.typed("mcp config cursor").var("CTX_PRINCIPAL", "a:b").run().exits(2);
 }
 

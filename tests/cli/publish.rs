@@ -357,7 +357,7 @@ fn an_import_need_not_wait_for_the_disk() {
     place.ctx("verify").ok();
 }
 
-/// An editor may have opened the file before version 1 was made of it.
+/// An editor may have opened the file before version 1 was made from it.
 #[test]
 fn a_file_without_a_version_reverts_none() {
     let place = Place::vault();

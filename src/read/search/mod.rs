@@ -146,7 +146,10 @@ pub(crate) enum SearchError {
     #[error(transparent)]
     Log(#[from] LogError),
     /// The library was built without the built-in index.
-    #[cfg_attr(feature = "search", allow(dead_code, reason = "another build makes it"))]
+    #[cfg_attr(
+        feature = "search",
+        allow(dead_code, reason = "only builds without the feature construct it")
+    )]
     #[error("this ctx was built without the built-in index (feature `search`)")]
     NotBuilt,
     /// The index could be neither used nor built.

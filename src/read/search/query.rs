@@ -100,7 +100,7 @@ impl Query {
 
     /// Returns the word of a clause that may be a prefix; `None` for clauses in quotes or of
     /// several words.
-    #[cfg_attr(not(feature = "search"), allow(dead_code, reason = "only the index asks"))]
+    #[cfg_attr(not(feature = "search"), allow(dead_code, reason = "only the index calls it"))]
     pub(super) fn prefix_of(&self, clause: usize) -> Option<&str> {
         let is_meant = self.prefix && clause == self.last;
         self.clauses.get(clause).filter(|_| is_meant).and_then(Clause::alone)

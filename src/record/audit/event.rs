@@ -45,7 +45,7 @@ pub enum Event {
     Refused(Refused),
     /// The vault was changed, or the head that is trusted for it.
     Change(Change),
-    /// An agent recorded an output that it made of earlier answers.
+    /// An agent recorded an output that it made from earlier answers.
     Output(Produced),
     /// An agent called the tools of a source.
     Hydration(Hydration),

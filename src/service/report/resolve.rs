@@ -46,7 +46,7 @@ impl Report for ResolveReport<'_> {
     const SCHEMA: &'static str = "resolve";
 }
 
-/// Parts that an answer contains.
+/// The optional parts that an answer contains.
 #[derive(Clone, Copy, Debug)]
 pub struct Detail {
     /// True if the answer contains the texts.

@@ -18,7 +18,8 @@ pub(crate) fn lines(argument: &str, all: usize) -> Result<Range<usize>, Failure>
     })?;
     if first > all {
         let message = format!("the range `{argument}` begins after line {all}, the last one");
-        return Err(Failure::new(Code::Usage, message).hint("only the end may exceed the text"));
+        return Err(Failure::new(Code::Usage, message)
+            .hint("a range can end after the last line, but cannot begin after it"));
     }
     Ok(first - 1..end.min(all))
 }

@@ -154,7 +154,9 @@ pub(super) fn run(args: &Config, session: &mut Session<'_>) -> Result<Answer, Fa
     let started = Started { name, command: args.program.clone(), args: words, audit_dir };
     let client = args.client;
     if !started.args.iter().any(|word| word == "--as") {
-        session.ui.warn("the entry names no principal; pass `--as NAME` to record who reads");
+        session
+            .ui
+            .warn("the entry does not name a principal; pass `--as NAME` to record who reads");
     }
     match args.write {
         true => put(args, (client, &started), session)?,

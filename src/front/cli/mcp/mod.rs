@@ -146,16 +146,16 @@ struct OverHttp {
     /// Accept requests for this host, too; needs --tokens
     #[arg(long, value_name = "HOST", requires = "tokens")]
     allow_host: Vec<String>,
-    /// Accept requests of pages of this origin
+    /// Accept requests from web pages of this origin
     #[arg(long, value_name = "ORIGIN")]
     allow_origin: Vec<String>,
-    /// Requests of one token in a minute [default: 600]
+    /// Maximum requests per minute for each bearer token [default: 600]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     rate: Option<u32>,
-    /// Calls at the same time; others wait [default: 16]
+    /// Maximum calls at the same time; others wait [default: 16]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
     calls: Option<u16>,
-    /// Seconds after which a call gets an error [default: 60]
+    /// Seconds after which a call fails [default: 60]
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=86_400))]
     timeout: Option<u64>,
 }

@@ -41,7 +41,7 @@ pub(super) struct Discard {
 
 #[derive(Debug, clap::Args)]
 struct One {
-    /// URI of the entry, or the last part of it
+    /// URI of the staged entry, or only its last part: `0a1b2c3d-17`
     #[arg(value_name = "ENTRY")]
     entry: String,
     #[command(flatten)]

@@ -17,7 +17,7 @@ use crate::service::workspace::staging::StagedView;
 #[command(after_help = "Examples:\n  ctx stage diff 0a1b2c3d-17\n  \
 ctx stage diff 0a1b2c3d-17 0a1b2c3d-12")]
 pub(super) struct Diff {
-    /// URI of the newer entry, or the last part of it
+    /// URI of the newer entry, or only its last part: `0a1b2c3d-17`
     #[arg(value_name = "ENTRY")]
     entry: String,
     /// The older entry; default: the one of the same source before it

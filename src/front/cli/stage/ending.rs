@@ -38,7 +38,7 @@ pub(super) struct Gc {
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  ctx stage erase 0a1b2c3d-17 --reason 'holds a home address'")]
 pub(super) struct Erase {
-    /// URI of the entry, or the last part of it
+    /// URI of the staged entry, or only its last part: `0a1b2c3d-17`
     #[arg(value_name = "ENTRY")]
     entry: String,
     /// Reason; it is part of the record, so it must not repeat the content

@@ -21,7 +21,8 @@ use crate::values::model::id::DocumentId;
 /// A result that an agent fetched from a source is kept as a staged entry, if the vault says so,
 /// until its retention ends. It is not a document: agents get it only if they ask for it. You see
 /// the entries of your own session; in a governed vault you see those of others only as editor or
-/// reviewer of the source. An entry is named by its URI, or by the last part of it.
+/// reviewer of the source. A command accepts the URI of an entry, or only its last part, such as
+/// `0a1b2c3d-17`.
 ///
 /// With `bind: true` under `staging:` in .context/config.yaml each checkpoint contains the number
 /// and hash of the last line of each chain of entries, so that `ctx verify` detects on every

@@ -16,7 +16,7 @@ use crate::write::publish::Mode;
 #[command(after_help = "Example:\n  ctx stage promote 0a1b2c3d-17 --to nodes/prices/2026-11 \
 --title 'Prices of November' --tags prices")]
 pub(super) struct Promote {
-    /// URI of the entry, or the last part of it
+    /// URI of the staged entry, or only its last part: `0a1b2c3d-17`
     #[arg(value_name = "ENTRY")]
     entry: String,
     /// Id of the new document

@@ -18,7 +18,7 @@ use crate::service::report::staging::{StagedReport, StagedShowReport, block};
 #[command(after_help = "Examples:\n  ctx stage show 0a1b2c3d-17\n  \
 ctx stage show contextnest://staged/sources/prices/0a1b2c3d-17 --raw > prices.json")]
 pub(super) struct Show {
-    /// URI of the entry, or the last part of it
+    /// URI of the staged entry, or only its last part: `0a1b2c3d-17`
     #[arg(value_name = "ENTRY")]
     entry: String,
     /// Print the bytes alone, as they were received

@@ -136,7 +136,8 @@ fn principal(started: &Started, found: &mut Diagnosis) {
         found.add(Check::Principal, Outcome::Ok, "the entry names a principal");
         return;
     }
-    let message = "the entry names no principal: writes are recorded for the user of the client";
+    let message =
+        "the entry does not name a principal: writes are recorded for the user of the client";
     found.add(Check::Principal, Outcome::Warning, message);
     found.hint("give the agent a name: `ctx mcp config CLIENT --profile author --as NAME`");
 }

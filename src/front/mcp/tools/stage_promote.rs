@@ -1,4 +1,4 @@
-//! `context_stage_promote`: makes a document of a staged entry, with the consent of a human.
+//! `context_stage_promote`: makes a document from a staged entry, with the consent of a human.
 
 use schemars::JsonSchema;
 use serde::Deserialize;

@@ -159,7 +159,7 @@ impl OpenChain {
         self.kept.as_ref().map_or(0, |kept| kept.lines as usize)
     }
 
-    /// Returns true if rows should be made of its last lines.
+    /// Returns true if rows should be made from its last lines.
     pub(super) fn has_many_unkept(&self) -> bool {
         self.bytes.is_some() && are_many(self.tail.len(), self.kept_lines())
     }

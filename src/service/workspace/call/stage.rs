@@ -124,8 +124,8 @@ impl Call<'_> {
         Ok(self.release(handed_out(diff, (old, new))))
     }
 
-    /// Makes a document of a staged entry that the principal sees, and tells the program of the user's
-    /// configuration if it was submitted.
+    /// Makes a document from a staged entry that the principal sees. If the document was submitted,
+    /// the program of the user's configuration is notified.
     ///
     /// # Errors
     /// An argument is invalid, or one of the errors of

@@ -1,7 +1,7 @@
 //! Staged results as a principal may see them, and acts on them (`spec/staging.md`).
 //!
 //! `view` decides which entries a principal sees, and hands out their contents. `acts` pins, unpins
-//! and discards, `ending` collects and erases, `promotion` makes a document of an entry, and
+//! and discards, `ending` collects and erases, `promotion` makes a document from an entry, and
 //! `acting` records all of these. `matching` selects entries by a selector, and `difference`
 //! compares two.
 

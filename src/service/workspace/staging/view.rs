@@ -408,19 +408,19 @@ impl Own {
         }
     }
 
-    /// Returns true if the viewer recorded an entry in this session.
+    /// Returns true if this principal recorded the entry in this session.
     fn is(self, entry: &KnownEntry<'_>) -> bool {
         self.session == Some(entry.session) && self.principal == entry.principal
     }
 
-    /// Returns true if the viewer recorded an entry in another session.
+    /// Returns true if this principal recorded the entry in another session.
     fn is_elsewhere(self, entry: &KnownEntry<'_>) -> bool {
         self.is_known && self.principal == entry.principal && self.session != Some(entry.session)
     }
 }
 
 impl StagedView {
-    /// Returns true if the viewer recorded an entry in this session.
+    /// Returns true if this principal recorded the entry in this session.
     pub(crate) fn is_own(&self, entry: &StagedEntry) -> bool {
         let key = self.principal.as_ref().map(Principal::key);
         entry.is_own(key.as_ref(), self.session.as_deref())
