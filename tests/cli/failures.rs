@@ -306,7 +306,7 @@ fn each_failure_has_text_json_and_an_exit_code() {
     hint: `ctx pack list` lists the packs; a file in packs/ is used only after its publication
 
     error[unknown-trace]: no access `0a1b2c3d-17` is recorded
-    hint: `ctx trace list` lists them; `ctx trace verify` names lines that were altered
+    hint: `ctx trace list` lists accesses; `ctx trace verify` names lines that were altered
 
     error[unknown-version]: unknown version 9 of `nodes/a`
     hint: `ctx history nodes/a` lists its versions

@@ -847,7 +847,7 @@ fn hints_name_tools_and_what_is_for_a_person_as_that() {
     author exists: change it with `context_update`, or choose another id
     author not-governed: `ctx publish ID` (a command for a person) publishes a text; `ctx govern on` (a command for a person) turns on mandatory review
     reviewer not-governed: `context_publish` with `id` publishes a text; `ctx govern on` (a command for a person) turns on mandatory review
-    reader unknown-trace: `ctx trace list` (a command for a person) lists them; `ctx trace verify` (a command for a person) names lines that were altered
+    reader unknown-trace: `ctx trace list` (a command for a person) lists accesses; `ctx trace verify` (a command for a person) names lines that were altered
     reader usage: `ctx trace show TRACE` (a command for a person) prints it
     ");
 }

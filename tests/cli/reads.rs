@@ -913,7 +913,7 @@ fn a_reviewer_of_the_vault_answers_for_accesses_of_what_they_may_read() {
     assert_snapshot!(bo("replay --session pubs").exits(1).stderr, @"
     note: only what you may read of the logs is shown
     error[unknown-trace]: no such access is recorded that you may read
-    hint: `ctx trace list` lists them; `ctx trace verify` names lines that were altered
+    hint: `ctx trace list` lists accesses; `ctx trace verify` names lines that were altered
     ");
     assert_eq!(
         bo("replay --session pubs").stderr,

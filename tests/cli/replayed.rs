@@ -59,7 +59,7 @@ fn a_text_under_the_name_of_another_section_is_different() {
         ("#a", "its bytes do not match the section that its URI names"),
         (
             "",
-            "its URI does not name a section, and its bytes are neither the whole text nor its body",
+            "its URI does not name a section, but its bytes are not the whole text or the whole body",
         ),
     ] {
         forge(&place, |line| {

@@ -16,7 +16,7 @@ use crate::write::publish::Mode;
 /// Convert the log of the reference implementation as it is
 ///
 /// Lists records that ctx would write differently: documents that were deleted, made again or
-/// erased, and changes of a status. Then it publishes a configuration with
+/// erased, and changes of a status. The command then publishes a configuration with
 /// `versions.checkpoint_log: delta` and converts the log. After this checkpoint such records are
 /// damage, and only ctx can write to the vault. A document without a history leaves the maps.
 #[derive(Debug, clap::Args)]

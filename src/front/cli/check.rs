@@ -9,10 +9,11 @@ use crate::service::workspace::call::check;
 
 /// Check whether cited documents are current, superseded or retired
 ///
-/// Compares each pinned URI with the published text. `superseded` names the published version, and
-/// says whether the cited text, the body or a section, is the same there. A document that was moved
-/// is retired under its old id. A published text that is no longer valid, or that names a document
-/// which superseded it, is a warning. The exit code is 1 unless all of them are current.
+/// Compares each pinned URI with the published text. If the text is `superseded`, the answer names
+/// the published version, and reports whether the cited part, the body or a section, is the same. A
+/// document that was moved is retired under its old id. A published text that is no longer valid,
+/// or that names a document which superseded it, is a warning. The exit code is 1 unless all of
+/// them are current.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  ctx check contextnest://nodes/policies/returns@2\n  \
 ctx check contextnest://nodes/policies/returns@1#exceptions nodes/policies/returns@2 --json")]

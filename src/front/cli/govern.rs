@@ -40,8 +40,8 @@ enum Action {
     },
     /// Submit a change that turns off mandatory review
     ///
-    /// The change is reviewed like any other, by a reviewer of the whole vault. It is refused while
-    /// other submissions await a decision.
+    /// The change is reviewed like any other, by a reviewer of the whole vault. While other
+    /// submissions await a decision, the change is refused.
     #[command(after_help = "Example:\n  ctx govern off")]
     Off {
         #[command(flatten)]

@@ -2,9 +2,9 @@
 //! to IDX-15).
 //!
 //! The cache has a row for each line of each chain. Rows are only proposals: the lines that they
-//! name are read and checked like any others. They are returned as chains without the lines that
-//! the question does not need, so that one set of rules decides the state of an entry. An entry
-//! always comes with the acts on it, and a damaged chain is returned as a whole. `row` is the
+//! name are read and checked like any others. The answer contains chains without the lines that the
+//! question does not need. So the rules for whole chains also decide the state of an entry. An
+//! entry always comes with the acts on it, and a damaged chain is returned as a whole. `row` is the
 //! record of a line, `cache` the cache, `chains` compares it with the files, and `chosen` selects.
 
 mod cache;

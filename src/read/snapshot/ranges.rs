@@ -33,7 +33,7 @@ pub(crate) enum RangeFault {
     OtherSection,
     /// The URI does not name a section, and no answer hands out these bytes under it.
     #[error(
-        "its URI does not name a section, and its bytes are neither the whole text nor its body"
+        "its URI does not name a section, but its bytes are not the whole text or the whole body"
     )]
     NoPart,
 }

@@ -34,7 +34,7 @@ pub(crate) fn unknown_access(logs: &Logs) -> Failure {
 /// Returns the hint with the commands that list accesses.
 fn listed() -> Hint {
     let calls = [Verb::TraceList.into(), Verb::TraceVerify.into()];
-    Hint::calls("{} lists them; {} names lines that were altered", calls)
+    Hint::calls("{} lists accesses; {} names lines that were altered", calls)
 }
 
 /// Adds the faults of the logs to a failure, because the missing line may be one that they lost.

@@ -122,10 +122,10 @@ fn extent(text: &str) -> Option<Result<(Format, Parts), Unreadable>> {
         .to_ascii_lowercase();
     let refused = match named.as_str() {
         _ if !opening.starts_with(['-', ';']) => None,
-        "yaml" | "yml" => Some((Format::Yaml, "it is read between lines `---`")),
-        "toml" => Some((Format::Toml, "it is read between lines `+++`")),
+        "yaml" | "yml" => Some((Format::Yaml, "write YAML between two lines `---`")),
+        "toml" => Some((Format::Toml, "write TOML between two lines `+++`")),
         "json" | "json5" | "hjson" | "js" | "javascript" | "cson" | "coffee" | ";;;" => {
-            Some((Format::Json, "it is read as an object before the text"))
+            Some((Format::Json, "write JSON as one object before the text"))
         }
         _ => None,
     };

@@ -59,8 +59,8 @@ pub const README: &str = "README.md";
 /// Generated index of a folder, never a document in any folder.
 pub const INDEX: &str = "INDEX.md";
 
-/// Names of files that coding agents load as instructions, in every folder; a name after `*` is the
-/// end of such names (VAULT-67).
+/// Names of files that coding agents load as instructions, in every folder. `*` matches any
+/// beginning of a name (VAULT-67).
 pub const INSTRUCTIONS: [&str; 17] = [
     "AGENTS.md",
     "AGENTS.override.md",

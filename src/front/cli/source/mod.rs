@@ -18,8 +18,8 @@ use crate::service::report::failure::Failure;
 /// List, show, order and check sources; record their results
 ///
 /// A source node names the tools of a server that an agent calls, and their order. ctx never calls
-/// them for a vault. The agent does, and records each result: the access log then names the version
-/// of the source and the hash of the result.
+/// them for a vault. The agent calls the tools, and records each result. The access log then names
+/// the version of the source and the hash of the result.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  ctx source list\n  \
 ctx source order pack:procurement.onboarding --json\n  \

@@ -91,7 +91,8 @@ pub(super) fn history(text: &str) -> Result<History, HistoryError> {
     Ok(History { keyframe_interval, slots, length, torn: 0, canonical: false, unknown, tail })
 }
 
-/// Returns the position for an entry that is appended after `first`.
+/// Returns the place where a new entry can be appended, with the indentation of `first`; `None` if
+/// `first` has an unusual spelling.
 fn place_of(text: &str, first: &Node) -> Option<Tail> {
     if !matches!(first.value, Value::Mapping { flow: false, .. }) {
         return None;
