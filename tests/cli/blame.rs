@@ -307,7 +307,7 @@ fn blame_refuses_what_it_does_not_take() {
     -- stdout
     -- stderr
     error[unknown-id]: `nodes/none` is not published at checkpoint 3
-    hint: `ctx list` lists published documents, `ctx status` all of them
+    hint: `ctx list` lists published documents, `ctx status` lists new and changed ones
     ");
 }
 

@@ -155,7 +155,7 @@ fn arguments_that_choose_nothing_are_misuse() {
     -- stdout
     -- stderr
     error[unknown-id]: no document has the id `nodes/nothing`
-    hint: `ctx list` lists published documents, `ctx status` all of them
+    hint: `ctx list` lists published documents, `ctx status` lists new and changed ones
     ");
     place.write("nodes/a.md", "# A\n");
     assert_snapshot!(place.ctx("publish nodes/a@1").whole(), @"

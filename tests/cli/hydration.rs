@@ -165,7 +165,7 @@ fn record_refuses_calls_that_the_source_does_not_declare() {
     2 error: invalid value '' for '--tools <NAME,...>': expected names of tools with one comma between them, none empty |  | For more information, try '--help'.
     2 error: invalid value '' for '--tools <NAME,...>': expected names of tools with one comma between them, none empty |  | For more information, try '--help'.
     1 error[not-a-source]: `nodes/fees` is not a source | hint: `ctx source list` lists the sources
-    1 error[unknown-id]: no document has the id `sources/none` | hint: `ctx list` lists published documents, `ctx status` all of them
+    1 error[unknown-id]: no document has the id `sources/none` | hint: `ctx list` lists published documents, `ctx status` lists new and changed ones
     2 error: invalid value 'json' for '--media-type <TYPE>': expected a media type such as `application/json` |  | For more information, try '--help'.
     2 error[usage]: `x` is not the name of a hydration: expected 8 hexadecimal digits, `-` and a number, as in `0a1b2c3d-17`
     1 error[unknown-trace]: no hydration `00000000-1` of this session is recorded in this vault | hint: record the dependency first; the answer has its name

@@ -125,7 +125,7 @@ fn every_verb_that_makes_a_name_refuses_an_invisible_character() {
     -- stdout
     -- stderr
     error[usage]: the vault name `Team\u{a0}X\u{200b}` contains the invisible U+00A0 (no-break space) at character 5
-    hint: choose a name without it, such as `--name 'Team X'`
+    hint: choose a name without this character, such as `--name 'Team X'`
     "#);
 }
 
@@ -144,7 +144,7 @@ fn a_name_with_an_invisible_character_is_reported_with_its_place() {
     warning[tag-grammar]: nodes/a.md:2: tag `secret\u{2800}` selects nothing: it has the invisible U+2800 (blank braille pattern) at character 7
       hint: without it the tag is `secret`
     warning[pack-value]: packs/p.yml:1: the id of a pack cannot contain invisible characters, but `p\u{200b}q` has U+200B (zero width space) at character 2
-      hint: without it the id is `pq`
+      hint: without this character the id is `pq`
     error[id-invalid]: packs/p\u{ad}q.yml: ids cannot contain invisible characters, but `packs/p\u{ad}q.yml` has U+00AD (soft hyphen) at character 8
       hint: the id without such characters is `packs/pq.yml`
     1 document checked: 1 error, 3 warnings
@@ -162,7 +162,7 @@ fn a_name_with_an_invisible_character_is_reported_with_its_place() {
     -- stderr
     warning[config]: .context/config.yaml, line 2: the name in `name` has the invisible U+00AD (soft hyphen) at character 3 (fix the line; spec/vault.md lists the keys)
     warning[tag-grammar]: nodes/a, line 2: tag `secret\u{2800}` selects nothing: it has the invisible U+2800 (blank braille pattern) at character 7 (without it the tag is `secret`)
-    warning[pack-value]: packs/p.yml, line 1: the id of a pack cannot contain invisible characters, but `p\u{200b}q` has U+200B (zero width space) at character 2 (without it the id is `pq`)
+    warning[pack-value]: packs/p.yml, line 1: the id of a pack cannot contain invisible characters, but `p\u{200b}q` has U+200B (zero width space) at character 2 (without this character the id is `pq`)
     ");
     assert_snapshot!(place.ctx("verify").whole(), @r#"
     exit: 0

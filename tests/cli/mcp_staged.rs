@@ -121,7 +121,7 @@ fn a_result_is_refused_that_does_not_fit_its_source_or_names_no_session() {
     error[usage]: the value of `duration_ms` is invalid: it is too large
     error[unknown-trace]: no hydration `00000000-1` of this session is recorded in this vault | hint: record the dependency first; the answer has its name
     error[not-a-source]: `nodes/rules` is not a source | hint: `context_overview` with `selector`: "type:source" lists the sources
-    error[unknown-id]: no document has the id `sources/none` | hint: `context_overview` lists published documents, `ctx status` (a command for a person) all of them
+    error[unknown-id]: no document has the id `sources/none` | hint: `context_overview` lists published documents, `ctx status` (a command for a person) lists new and changed ones
     error[usage]: there is neither a result nor an error | hint: pass `result`, or describe the failure in `error`
     "#);
     let before = place.tree();

@@ -155,7 +155,7 @@ fn targets_and_origins_that_do_not_fit_are_refused() {
     -- stdout
     -- stderr
     error[unknown-id]: no document has the id `nodes/nope`
-    hint: `ctx list` lists published documents, `ctx status` all of them
+    hint: `ctx list` lists published documents, `ctx status` lists new and changed ones
     ");
     assert_snapshot!(place.ctx("mv CONTEXT.md nodes/b").whole(), @"
     exit: 1

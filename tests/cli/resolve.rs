@@ -67,7 +67,7 @@ fn an_id_or_uri_that_names_nothing_is_an_error() {
     hint: `ctx checkpoint list` lists all checkpoints
     contextnest://nodes/deep/nothing: 1
     error[unknown-id]: `nodes/deep/nothing` is not published at checkpoint 3
-    hint: `ctx list` lists published documents, `ctx status` all of them
+    hint: `ctx list` lists published documents, `ctx status` lists new and changed ones
     contextnest://nodes/ab | contextnest://nodes/b: 0
     note: no published document matches at checkpoint 3
     hint: 1 unpublished document matches; `ctx status` lists unpublished documents

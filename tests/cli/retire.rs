@@ -184,7 +184,7 @@ fn retire_refuses_a_document_that_was_never_published() {
     -- stdout
     -- stderr
     error[unknown-id]: no document has the id `nodes/nope`
-    hint: `ctx list` lists published documents, `ctx status` all of them
+    hint: `ctx list` lists published documents, `ctx status` lists new and changed ones
     ");
 }
 

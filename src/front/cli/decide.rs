@@ -61,7 +61,7 @@ pub(super) struct Reject {
 
 /// Withdraw your own submissions
 ///
-/// The other submissions of the same change are withdrawn with it. Live files stay as they are.
+/// The other submissions of the same change are withdrawn, too. Live files stay as they are.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  ctx withdraw nodes/policies/returns")]
 pub(super) struct Withdraw {

@@ -109,8 +109,8 @@ impl Snapshot<'_> {
         self.unapproved(id, version, &history).map(|why| why.to_string())
     }
 
-    /// Returns the text of a governance file that the checkpoint seals, if it may be served, for
-    /// any reader.
+    /// Returns the text of a governance file that the checkpoint seals, whatever the reader may
+    /// read; `None` if it may not be served.
     pub(crate) fn governance_text(&self, id: &DocumentId) -> Option<String> {
         Some(self.own(id)?.ok()?.text)
     }

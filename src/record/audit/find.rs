@@ -1,5 +1,5 @@
-//! Finds the lines that a trace names. The lines of a writer are ordered by their numbers, so few
-//! of them are read.
+//! Finds the lines with the trace id of an access. The lines of a writer are ordered by their
+//! numbers, so few of them are read.
 
 use std::cmp::Ordering;
 use std::io;

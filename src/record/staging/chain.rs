@@ -10,7 +10,7 @@ use crate::values::model::digest::Digest;
 use crate::values::model::id::DocumentId;
 use crate::values::model::layout::STAGING_CHAINS;
 
-/// Maximum length of a chain in bytes. A writer begins another one long before.
+/// Maximum length of a chain in bytes. A writer begins another chain long before this limit.
 pub(crate) const MAX_CHAIN: u64 = 4 * FULL;
 /// Maximum depth of folders. An id has fewer parts.
 const MAX_DEPTH: usize = 256;

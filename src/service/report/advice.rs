@@ -108,7 +108,7 @@ impl Failure {
         match near {
             Some(near) => failure.hint(format!("did you mean `{near}`?")),
             None => failure.hint(Hint::calls(
-                "{} lists published documents, {} all of them",
+                "{} lists published documents, {} lists new and changed ones",
                 [Verb::List.into(), Verb::Status.into()],
             )),
         }

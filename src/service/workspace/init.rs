@@ -266,8 +266,10 @@ fn check_name(name: &str) -> Result<(), Failure> {
         plain if plain.is_empty() => "vault".to_owned(),
         plain => plain,
     };
-    Err(Failure::new(Code::Usage, message)
-        .hint(format!("choose a name without it, such as `--name {}`", argument(&plain))))
+    Err(Failure::new(Code::Usage, message).hint(format!(
+        "choose a name without this character, such as `--name {}`",
+        argument(&plain)
+    )))
 }
 
 fn is_vault(dir: &Path) -> Failure {

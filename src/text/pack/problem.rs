@@ -193,7 +193,7 @@ impl PackProblem {
                 Call::new(Verb::Read).word("ID").word("--outline"),
             ),
             ProblemKind::Invisible { id, .. } => {
-                format!("without it the id is `{}`", without_invisible(id)).into()
+                format!("without this character the id is `{}`", without_invisible(id)).into()
             }
             ProblemKind::Twice { .. } => "give one of them another id".into(),
             _ => "fix the line; spec/vault.md lists the keys".into(),
