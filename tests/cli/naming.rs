@@ -15,7 +15,7 @@ fn no_file_takes_the_place_of_a_pin() {
     exit: 2
     -- stdout
     -- stderr
-    error[usage]: `nodes/a@1` is a document, and `nodes/a` at checkpoint 1
+    error[usage]: `nodes/a@1` is the id of a document, and can also mean `nodes/a` at checkpoint 1
     hint: name one of them by its URI: `ctx read 'contextnest://nodes/a%401'` reads the document, `ctx read contextnest://nodes/a@1` the checkpoint
     ");
     assert_eq!(place.ctx("read contextnest://nodes/a@1").ok().stdout, pinned);

@@ -17,8 +17,8 @@ pub(super) fn number(text: &str) -> Result<CheckpointNumber, std::num::ParseIntE
 pub(super) struct AsOf {
     /// Answer as of this checkpoint, or the last one up to this time
     ///
-    /// TIME is an RFC 3339 timestamp, or a date, which stands for its first instant in UTC. It must
-    /// have passed. Reports name the checkpoint by its number.
+    /// TIME is an RFC 3339 timestamp, or a date, which stands for its first instant in UTC. TIME
+    /// must not be in the future. Reports name the checkpoint by its number.
     #[arg(long, value_name = "N|TIME")]
     at: Option<Moment>,
 }

@@ -87,7 +87,7 @@ impl<'c> Sealings<'c> {
             let recorded = history.entry(*version).and_then(Entry::published_at);
             match recorded.filter(|recorded| *recorded != seal.at) {
                 Some(recorded) => {
-                    let bound = format!("the checkpoint that sealed it was made at {}", seal.at);
+                    let bound = format!("the time of the checkpoint that sealed it is {}", seal.at);
                     found.insert(*version, ChainError::PublicationTime { recorded, bound });
                 }
                 None => _ = left.insert(*version),

@@ -306,6 +306,6 @@ fn content(
 fn unclaimed(all: Vec<Digest>, staged: &Staged, now: Timestamp) -> Option<Finding> {
     let claimed = staged.claimed_payloads(now);
     let left = all.into_iter().filter(|raw| !claimed.contains(raw)).count();
-    let message = format!("no live entry names {}", crate::values::text_util::count(left, "file"));
+    let message = format!("{} without a live entry", crate::values::text_util::count(left, "file"));
     (left > 0).then(|| Finding::new(Code::StagedUnclaimed, STAGING_OBJECTS, message))
 }

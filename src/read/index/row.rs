@@ -135,8 +135,8 @@ impl Term<'_> {
 pub(super) const TAGS: &str = "t:";
 /// Prefix of the keys of tags that a layout adds.
 pub(super) const ADDED_TAGS: &str = "h:";
-/// End of the folded spelling of a tag in its key; the tag itself follows. So tags that differ in
-/// case, and those below a tag, are next to each other.
+/// Character between the folded spelling of a tag in its key and the tag itself. So tags that
+/// differ in case, and those below a tag, are next to each other.
 pub(super) const FOLDED_END: char = '\0';
 /// Prefix of the keys of types.
 pub(super) const TYPES: &str = "y:";

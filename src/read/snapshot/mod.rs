@@ -516,7 +516,7 @@ impl<'v> Snapshot<'v> {
         if let (Some(recorded), Some(at)) = (sealed.entry.published_at(), recorded.sealed_at)
             && recorded > at
         {
-            let bound = format!("the checkpoint that sealed it was made at {at}");
+            let bound = format!("the time of the checkpoint that sealed it is {at}");
             return Err(ChainError::PublicationTime { recorded, bound });
         }
         // The reference implementation may drop an id and seal it again, but a version retired by

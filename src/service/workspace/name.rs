@@ -365,7 +365,9 @@ impl Workspace<'_> {
         let Some(literal) = literal.filter(|id| self.nameable(vault, id.clone()).is_ok()) else {
             return Ok(());
         };
-        let message = format!("`{text}` is a document, and `{id}` at checkpoint {at}");
+        let message = format!(
+            "`{text}` is the id of a document, and can also mean `{id}` at checkpoint {at}"
+        );
         let read = |uri: Uri| Call::new(Verb::Read).value(uri.to_string());
         let uris = [Uri::document(literal), Uri::pinned(id.clone(), at)];
         let hint = "name one of them by its URI: {} reads the document, {} the checkpoint";

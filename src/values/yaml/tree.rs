@@ -40,7 +40,7 @@ pub(super) fn build(text: &str, dialect: Dialect, list: Option<List<'_>>) -> Res
 /// 1.2 (YAML-9). They are allowed between double quotes only.
 struct OtherLineEnds<'t> {
     text: &'t str,
-    /// Position of the first one that was not passed yet.
+    /// Position of the first such character that was not passed yet.
     next: Option<usize>,
 }
 

@@ -196,7 +196,7 @@ impl Transaction<'_> {
 
     /// Refuses a text that could not be published, with the same problems.
     ///
-    /// Later readers of the draft may be unable to fix it.
+    /// A person who reads the draft later may be unable to fix it.
     fn check_publishable(
         &self,
         id: &DocumentId,

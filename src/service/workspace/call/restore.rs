@@ -67,7 +67,7 @@ impl Call<'_> {
         Ok(restored)
     }
 
-    /// Returns the diff of a live file that a dry run shows, recorded.
+    /// Returns the diff of a live file that a dry run shows, and records it as an access.
     pub(crate) fn restored_diff(
         &mut self,
         vault: &Vault,
