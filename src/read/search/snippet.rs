@@ -20,13 +20,13 @@ const MAX_MATCHES: usize = 1000;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub(crate) struct Snippet {
-    /// Text, in which each run of blanks and line ends is one blank.
+    /// Text of the piece; each run of blanks and line ends is one blank.
     pub(crate) text: String,
-    /// Byte ranges of the words of the query.
+    /// Ranges of bytes of `text` that are words of the query.
     pub(crate) matches: Vec<Range<usize>>,
-    /// True if the unit begins before the snippet.
+    /// True if the text begins before the piece.
     pub(crate) cut_before: bool,
-    /// True if the unit continues after the snippet.
+    /// True if the text continues after the piece.
     pub(crate) cut_after: bool,
 }
 

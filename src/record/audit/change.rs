@@ -135,6 +135,7 @@ pub enum Change {
 
 /// Lines of a writer that are missing from its log.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct LostLines {
     /// The id of the writer.
     pub writer: String,
@@ -198,6 +199,7 @@ pub struct DraftRef {
 
 /// A version of an artifact.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct VersionRef {
     /// The id of the artifact.
     pub id: String,
@@ -416,6 +418,7 @@ impl Change {
 
 /// The end of the checkpoint log.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct HeadRef {
     /// The number of the last checkpoint.
     pub checkpoint: u64,
@@ -436,6 +439,7 @@ pub struct Cut {
 
 /// A legal hold on the accesses that match every field it names (AUDIT-29).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct Hold {
     /// Its id: 8 hexadecimal digits.
     pub id: String,

@@ -30,7 +30,7 @@ impl Cached {
 pub struct Hydration {
     /// The id of the source.
     pub source: String,
-    /// Its URI, pinned to the checkpoint; `None` if no URI can name the source.
+    /// Its URI, pinned to the checkpoint; absent if no URI can name the source.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub uri: Option<String>,
     /// The version that the checkpoint seals.
@@ -39,7 +39,7 @@ pub struct Hydration {
     pub checkpoint: u64,
     /// The chain hash of the version.
     pub chain_hash: String,
-    /// The server that was used; `None` if the source does not name one.
+    /// The server that was used; absent if the source does not name one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub server: Option<String>,
     /// The tools that were called, in their order.

@@ -14,6 +14,7 @@ use crate::values::model::timestamp::Timestamp;
 
 /// An access or a hydration before an output.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct Prior {
     /// The trace of the line.
     pub trace: String,
@@ -33,6 +34,7 @@ pub struct Prior {
 
 /// The result of a hydration before an output.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct PriorResult {
     /// The URI or id of the source.
     pub source: String,

@@ -11,6 +11,7 @@ const CHUNK: usize = 64 << 10;
 
 /// The hash of an agent's output. The bytes themselves are not kept.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct Produced {
     /// Number of bytes of the output.
     pub bytes: u64,

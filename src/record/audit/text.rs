@@ -79,6 +79,7 @@ impl fmt::Display for Deciding {
 
 /// Ways in which bytes are derived from the text of a version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Part {
     /// A line of the text with blanks for line ends, as a search shows it.

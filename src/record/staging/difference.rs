@@ -7,6 +7,7 @@ use serde_json::{Map, Value};
 
 /// Change of a part of a value.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 #[serde(tag = "change", rename_all = "lowercase")]
 pub enum PartChange {
     /// Only the newer value has the part.

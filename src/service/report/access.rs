@@ -14,6 +14,7 @@ use crate::write::publish::review::access::{Access, Lapsed};
 
 /// The answer of `owners --access-review`.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct AccessReport<'a> {
     /// Every principal in `stewards.yaml` or in the change log, by name.
     pub principals: Vec<PrincipalReport<'a>>,
@@ -23,6 +24,7 @@ pub struct AccessReport<'a> {
 
 /// A principal.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct PrincipalReport<'a> {
     /// Name of the principal.
     pub principal: &'a str,
@@ -38,6 +40,7 @@ pub struct PrincipalReport<'a> {
 
 /// A role at a scope.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct RoleReport {
     /// Scope of the role.
     #[serde(flatten)]
@@ -48,6 +51,7 @@ pub struct RoleReport {
 
 /// An approval that is no longer valid.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct LapsedReport<'a> {
     /// Id of the artifact.
     pub id: &'a DocumentId,

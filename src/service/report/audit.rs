@@ -8,6 +8,7 @@ use super::Report;
 
 /// The answer of `audit acknowledge`.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct AuditAcknowledged {
     /// Number of the checkpoint of the event.
     pub checkpoint: u64,
@@ -27,6 +28,7 @@ impl Report for AuditAcknowledged {
 
 /// The answer of `audit dismiss`.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct AuditDismissed {
     /// Id of the artifact.
     pub id: String,
@@ -46,6 +48,7 @@ pub struct AuditDismissed {
 
 /// A submission that is missing in every history.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct DismissedSubmission {
     /// Version that the line of the change log names.
     #[serde(flatten)]

@@ -21,10 +21,15 @@ const MOST_LINES: usize = 1_000_000;
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct BlameReport<'b> {
+    /// Id of the document or governance file.
     id: &'b str,
+    /// `contextnest://` URI, pinned to the checkpoint; null if no URI can name the document.
     uri: Option<String>,
+    /// Number of the version.
     version: Version,
+    /// Number of the checkpoint; 0 is the empty vault.
     checkpoint: CheckpointNumber,
+    /// Section that was requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     section: Option<SectionReport<'b>>,
     /// Lines in the order of the text.
@@ -34,7 +39,7 @@ pub struct BlameReport<'b> {
     /// Number of comments that `text` of the lines omits.
     #[serde(skip_serializing_if = "super::is_zero")]
     pub comments: usize,
-    /// Number of further lines.
+    /// Number of further lines, beyond 1,000,000; `-L` chooses other lines.
     #[serde(skip_serializing_if = "super::is_zero")]
     pub omitted: usize,
 }
@@ -84,9 +89,13 @@ impl Report for BlameReport<'_> {
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct BlameSectionsReport<'b> {
+    /// Id of the document or governance file.
     id: &'b str,
+    /// `contextnest://` URI, pinned to the checkpoint; null if no URI can name the document.
     uri: Option<String>,
+    /// Number of the version.
     version: Version,
+    /// Number of the checkpoint; 0 is the empty vault.
     checkpoint: CheckpointNumber,
     /// Sections in the order of the text, after the part before the first section.
     pub sections: Vec<SectionBlameReport<'b>>,

@@ -52,9 +52,8 @@ pub struct CurrentReport {
     /// Successor of the document, as its text states it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub superseded_by: Option<String>,
-    /// True if the end of validity has passed. Over MCP an agent judges that by its own clock.
+    /// True if the end of validity has passed. Absent over MCP, where an agent uses its own clock.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
-    #[cfg_attr(feature = "mcp", schemars(skip))]
     pub expired: bool,
     /// Time from which the document is no longer valid.
     #[serde(skip)]

@@ -21,11 +21,14 @@ use crate::write::publish::Outcome;
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct CheckpointReport {
+    /// Number of the checkpoint; 0 is the empty vault.
     checkpoint: CheckpointNumber,
+    /// Time at which the checkpoint was made, in UTC.
     at: String,
-    /// Absent if the reader may not know the artifact.
+    /// Artifact that caused the event; absent if the reader may not know it.
     #[serde(skip_serializing_if = "Option::is_none")]
     triggered_by: Option<String>,
+    /// Hash of the checkpoint, with `sha256:`.
     checkpoint_hash: String,
 }
 
@@ -42,18 +45,25 @@ impl From<&Checkpoint> for CheckpointReport {
 
 /// A checkpoint with its changes.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 struct EntryReport {
     #[serde(flatten)]
     checkpoint: CheckpointReport,
+    /// Artifacts whose versions the checkpoint sets.
     set: Vec<MarkReport>,
+    /// Artifacts that the checkpoint removes.
     removed: Vec<DocumentId>,
 }
 
 /// Version of an artifact that a checkpoint seals.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 struct MarkReport {
+    /// Id of the document or governance file.
     id: DocumentId,
+    /// Number of the version; null if a log in full form lacks it.
     version: Option<Version>,
+    /// Chain hash of the version; null if a log in full form lacks it.
     chain_hash: Option<String>,
 }
 
@@ -89,7 +99,9 @@ impl From<&Checkpoint> for EntryReport {
 
 /// The answer of `checkpoint list`.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct CheckpointsReport {
+    /// Checkpoints, the newest last.
     checkpoints: Vec<EntryReport>,
 }
 
@@ -106,9 +118,11 @@ impl CheckpointsReport {
 
 /// The answer of `checkpoint show`.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct StateReport {
     #[serde(flatten)]
     entry: EntryReport,
+    /// Everything that is published at the checkpoint.
     holds: Vec<MarkReport>,
 }
 
@@ -126,8 +140,11 @@ impl StateReport {
 
 /// The answer of `checkpoint diff`.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct StateDiffReport<'d> {
+    /// Number of the older checkpoint.
     older: CheckpointNumber,
+    /// Number of the newer checkpoint.
     newer: CheckpointNumber,
     /// Artifacts that differ, in byte order of their ids.
     pub changes: Vec<ChangeReport<'d>>,
@@ -147,6 +164,7 @@ words! {
 
 /// An artifact that differs between two checkpoints.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct ChangeReport<'d> {
     /// Id of the artifact.
     pub id: &'d DocumentId,
@@ -187,19 +205,25 @@ impl<'d> StateDiffReport<'d> {
 
 /// The answer of `checkpoint rebuild`.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct RebuildReport {
+    /// True if nothing was written.
     dry_run: bool,
     /// True if a rebuild from the histories returns the current log.
     same: bool,
     /// Number of checkpoints of the old log that are kept.
     kept: usize,
+    /// Checkpoints that the rebuild derives from the histories.
     derived: Vec<EntryReport>,
+    /// Number of checkpoints of the old log.
     entries_before: usize,
+    /// Hash of the last checkpoint of the new log; null if it is empty.
     checkpoint_hash: Option<String>,
     /// Versions that are left out because the chain does not vouch for them.
     unsound: Vec<VersionReason>,
     /// Versions of a governed vault that are left out because a valid approval is missing.
     unapproved: Vec<VersionReason>,
+    /// Reason why the new log is not written.
     #[serde(skip_serializing_if = "Option::is_none")]
     refused: Option<String>,
     /// First checkpoint of the old log, if the new log starts with another one.
@@ -213,16 +237,23 @@ pub struct RebuildReport {
 }
 
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 struct PassedOver {
+    /// Id of the document or governance file.
     id: DocumentId,
+    /// Number of the version.
     version: Version,
 }
 
 /// A version, and the reason why it is left out.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub(super) struct VersionReason {
+    /// Id of the document or governance file.
     pub(super) id: DocumentId,
+    /// Number of the version.
     pub(super) version: Version,
+    /// Reason why the version is left out or cannot be read.
     pub(super) reason: String,
 }
 
@@ -267,7 +298,9 @@ impl RebuildReport {
 
 /// The answer of `checkpoint adopt`.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct AdoptReport {
+    /// True if nothing was written.
     dry_run: bool,
     /// True if the log is adopted by this command; false if it was adopted before.
     adopted: bool,
@@ -304,16 +337,23 @@ impl AdoptReport {
 
 /// The answer of `checkpoint convert`.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct ConvertReport {
+    /// True if nothing was written.
     dry_run: bool,
+    /// Encoding of the log after the conversion.
     form: LogForm,
+    /// True if the log is converted; false if it already has the encoding.
     converted: bool,
+    /// Number of checkpoints in the log.
     checkpoints: u64,
     /// Checkpoint that seals the configuration.
     #[serde(skip_serializing_if = "Option::is_none")]
     sealed_by: Option<CheckpointNumber>,
+    /// Size of the old log in bytes.
     #[serde(skip_serializing_if = "Option::is_none")]
     bytes_before: Option<u64>,
+    /// Size of the new log in bytes.
     #[serde(skip_serializing_if = "Option::is_none")]
     bytes_after: Option<u64>,
     /// Path of the copy of the old log.

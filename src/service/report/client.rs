@@ -7,6 +7,7 @@ use crate::values::codes::words;
 
 /// The answer of `mcp config`.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct ClientReport<'c> {
     /// Name of the server in the client's configuration.
     pub name: &'c str,
@@ -40,6 +41,7 @@ words! {
 
 /// Outcome for the configuration file of a client.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct WrittenReport<'c> {
     /// Path of the file.
     pub path: &'c str,
@@ -57,6 +59,7 @@ impl Report for ClientReport<'_> {
 
 /// The answer of `mcp schema`.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct SchemasReport {
     /// Schemas of each tool.
     pub tools: Vec<ToolSchemas>,
@@ -64,6 +67,7 @@ pub struct SchemasReport {
 
 /// The schemas of a tool.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct ToolSchemas {
     /// Name of the tool.
     pub name: &'static str,

@@ -43,11 +43,12 @@ words! {
 
 /// One check.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct Checked {
     /// Subject: `config`, `program`, `connect`, `protocol`, `version`, `tools`, `principal`, `call`
     /// or `verify`.
     pub check: Check,
-    /// Outcome of the check.
+    /// `ok`, `warning` or `problem`.
     pub outcome: Outcome,
     /// Result as a sentence.
     pub message: String,
@@ -58,6 +59,7 @@ pub struct Checked {
 
 /// The answer of `mcp doctor`.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct DoctorReport {
     /// Program that the client starts, with its arguments.
     #[serde(skip_serializing_if = "Vec::is_empty")]

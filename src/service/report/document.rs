@@ -19,46 +19,74 @@ use crate::values::model::tag::Tag;
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct DocumentReport<'d> {
+    /// Id of the document or governance file.
     id: &'d str,
+    /// `contextnest://` URI, pinned to the checkpoint; null if no URI can name the document.
     uri: Option<String>,
+    /// Title of the document.
     title: &'d str,
+    /// Type of the document.
     #[serde(rename = "type")]
     node_type: &'d str,
+    /// Tags of the document.
     tags: &'d [Tag],
+    /// Field `status` of the frontmatter.
     status: &'d str,
+    /// Number of the version.
     version: Version,
+    /// Number of the checkpoint; 0 is the empty vault.
     checkpoint: CheckpointNumber,
+    /// Author that the frontmatter names.
     author: Option<&'d str>,
+    /// Time of creation, as the frontmatter states it.
     created_at: Option<&'d str>,
+    /// Principal who made the version, or who submitted it if a review published it.
     edited_by: &'d str,
+    /// Time at which the version was made, in UTC.
     edited_at: String,
+    /// Reviewers who approved the version; absent without a review.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     approved_by: &'d [String],
+    /// Time of the last approval, in UTC; absent without a review.
     #[serde(skip_serializing_if = "Option::is_none")]
     approved_at: Option<String>,
+    /// Scope that decides about the document, with reviewers; absent in an ungoverned vault.
     #[serde(skip_serializing_if = "Option::is_none")]
     steward: Option<&'d Deciding>,
+    /// Time at which the approval must be renewed, in UTC.
     #[serde(skip_serializing_if = "Option::is_none")]
     review_due: Option<String>,
+    /// End of validity, as the frontmatter states it.
     #[serde(skip_serializing_if = "Option::is_none")]
     valid_until: Option<&'d str>,
+    /// Successor of the document, as the frontmatter states it.
     #[serde(skip_serializing_if = "Option::is_none")]
     superseded_by: Option<&'d str>,
+    /// Time of publication, in UTC.
     published_at: Option<String>,
+    /// Hash of the keyframe or diff that stores the version.
     content_hash: String,
+    /// Chain hash of the version.
     chain_hash: String,
+    /// Call that the document describes, if it is a source.
     #[serde(skip_serializing_if = "Option::is_none")]
     source: Option<CallReport<'d>>,
+    /// Section that was requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     section: Option<SectionReport<'d>>,
+    /// Sections that the answer contains in place of the whole text.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     sections: Vec<SectionReport<'d>>,
+    /// Number of tokens of the document in the answer, if sizes were requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     tokens: Option<u64>,
+    /// Number of `%%comments%%` that `body` omits.
     #[serde(skip_serializing_if = "super::is_zero")]
     comments: usize,
+    /// Start of the text, if it was requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     snippet: Option<&'d Snippet>,
+    /// Text without its frontmatter, or text of the section.
     #[serde(skip_serializing_if = "Option::is_none")]
     body: Option<Cow<'d, str>>,
 }
@@ -67,17 +95,27 @@ pub struct DocumentReport<'d> {
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct SectionReport<'d> {
+    /// Anchor of the section.
     anchor: String,
+    /// Text of the heading.
     title: String,
+    /// Level of the heading, from 1; 0 for the part before the first section.
     level: u8,
+    /// `own` for a section without its subsections, `beginning` for the part before the first
+    /// section; absent for a whole section.
     #[serde(skip_serializing_if = "Option::is_none")]
     part: Option<&'static str>,
+    /// Offset of the first byte in the text of the document.
     start: usize,
+    /// Offset after the last byte in the text of the document.
     end: usize,
+    /// Number of tokens of the section, if sizes were requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     tokens: Option<u64>,
+    /// Number of `%%comments%%` that `body` omits.
     #[serde(skip_serializing_if = "super::is_zero")]
     comments: usize,
+    /// Text of the section.
     #[serde(skip_serializing_if = "Option::is_none")]
     body: Option<Cow<'d, str>>,
 }
@@ -210,7 +248,9 @@ impl<'d> DocumentReport<'d> {
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct WithheldReport {
+    /// Id of the document or governance file.
     id: String,
+    /// Reason why the document is not served, as a sentence.
     reason: String,
     /// Code of the finding about its approval.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -233,10 +273,15 @@ impl WithheldReport {
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct OutlineReport<'o> {
+    /// Id of the document or governance file.
     id: &'o str,
+    /// Number of the version.
     version: Version,
+    /// Number of the checkpoint; 0 is the empty vault.
     checkpoint: CheckpointNumber,
+    /// Size of the text in bytes.
     bytes: usize,
+    /// Sections in the order of the text.
     sections: Vec<SectionReport<'o>>,
 }
 

@@ -42,12 +42,19 @@ impl Deref for Acted {
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct EventReport<'e> {
+    /// True if nothing was written.
     dry_run: bool,
+    /// Checkpoint that the event made; null if it made none.
     checkpoint: Option<CheckpointReport>,
+    /// Versions that the event made, or would make.
     versions: Vec<VersionReport<'e>>,
+    /// Artifacts whose text is already published.
     unchanged: &'e [DocumentId],
+    /// Artifacts whose live files were updated to the published text.
     brought_up_to_date: Vec<&'e DocumentId>,
+    /// Files that the event does not include.
     left_out: Vec<LeftOutReport<'e>>,
+    /// Files that cannot be published, with their problems.
     refused: Vec<FileProblems>,
     /// Submissions that wait for more approvals, or for the other parts of their change.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -64,7 +71,8 @@ pub struct EventReport<'e> {
     /// Links that have another target after the event.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     captured_links: Vec<CapturedReport<'e>>,
-    /// Texts after wikilinks to documents that were retired or moved.
+    /// Paths in parentheses right after a wikilink that name what was retired or moved. They are
+    /// not links.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     texts_after_wikilinks: Vec<InboundReport<'e>>,
     /// Live files whose links could not be read.
@@ -73,11 +81,12 @@ pub struct EventReport<'e> {
     /// Live files whose links were changed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     fixed_links: Vec<FixedReport<'e>>,
+    /// Remarks about how the documents were treated.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     notes: Vec<String>,
     /// Live files that were not updated; the event is committed nevertheless.
     not_updated: Vec<NotUpdatedReport<'e>>,
-    /// After-commit steps that failed.
+    /// After-commit steps that failed; the event is committed nevertheless.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     after_commit: Vec<StepReport<'e>>,
     /// Uncommitted files of an interrupted command that were settled.
@@ -89,9 +98,13 @@ pub struct EventReport<'e> {
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 struct AwaitingReport<'e> {
+    /// Id of the document or governance file.
     id: &'e DocumentId,
+    /// Number of valid approvals.
     approvals: usize,
+    /// Number of approvals that are required.
     required: u32,
+    /// Name of the change that the submission is part of.
     #[serde(skip_serializing_if = "Option::is_none")]
     change: Option<&'e str>,
 }
@@ -100,9 +113,13 @@ struct AwaitingReport<'e> {
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 struct RenamedReport<'e> {
+    /// Id of the document or governance file.
     id: &'e DocumentId,
+    /// Path of the live file before.
     from: &'e str,
+    /// Path of the live file after the event.
     to: &'e str,
+    /// Reason why the id stays.
     reason: String,
 }
 
@@ -123,21 +140,30 @@ pub(crate) fn why_id_stays(id: &DocumentId) -> String {
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 struct VersionReport<'e> {
+    /// Id of the document or governance file.
     id: &'e DocumentId,
+    /// `new`, `changed`, `restored`, `retired`, or the step of a review.
     change: Change,
+    /// Number of the version.
     version: Version,
+    /// Chain hash of the version.
     chain_hash: String,
+    /// Warnings about the text.
     warnings: Vec<ProblemReport>,
 }
 
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 struct LeftOutReport<'e> {
-    /// Null for a file that is not a document.
+    /// Id of the document; null for a file that is not a document.
     id: Option<&'e DocumentId>,
+    /// Path in the vault.
     path: &'e str,
+    /// Reason, as a stable word.
     reason_code: &'e Reason,
+    /// Reason, as a sentence.
     reason: String,
+    /// Advice on how to include the file.
     #[serde(skip_serializing_if = "Option::is_none")]
     hint: Option<String>,
 }
@@ -154,16 +180,22 @@ impl<'e> LeftOutReport<'e> {
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 struct InboundReport<'e> {
+    /// Path in the vault.
     path: &'e str,
+    /// Number of the line in the file, from 1.
     line: usize,
+    /// Kind of the link: `reference`, `derived_from`, `depends_on` or `pack`.
     kind: InboundKind,
+    /// Target of the link.
     to: &'e DocumentId,
 }
 
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 struct RelativeReport<'e> {
+    /// Path in the vault.
     path: &'e str,
+    /// Number of the line in the file, from 1.
     line: usize,
     /// Target of the link as it was written.
     text: &'e str,
@@ -172,7 +204,9 @@ struct RelativeReport<'e> {
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 struct CapturedReport<'e> {
+    /// Path in the vault.
     path: &'e str,
+    /// Number of the line in the file, from 1.
     line: usize,
     /// Former target of the link.
     was: &'e DocumentId,
@@ -183,16 +217,21 @@ struct CapturedReport<'e> {
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 struct NotUpdatedReport<'e> {
+    /// Path in the vault.
     path: &'e str,
+    /// Reason why the file was not updated.
     reason: String,
 }
 
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 struct StepReport<'e> {
+    /// Step that failed.
     step: AfterCommit,
+    /// Path of the file that the step writes.
     #[serde(skip_serializing_if = "Option::is_none")]
     path: Option<&'e str>,
+    /// Reason of the failure.
     reason: &'e str,
 }
 
@@ -254,7 +293,9 @@ impl<'e> EventReport<'e> {
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 struct FixedReport<'e> {
+    /// Id of the document or governance file.
     id: &'e DocumentId,
+    /// Path of the live file.
     path: String,
     /// Lines of the links that were changed.
     changed: &'e [usize],

@@ -13,6 +13,7 @@ use crate::record::audit::HeadRef;
 
 /// The answer of `evidence export`.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct EvidenceExportReport {
     /// Path of the file that was written.
     pub file: String,
@@ -24,7 +25,7 @@ pub struct EvidenceExportReport {
     pub line_count: usize,
     /// Number of versions whose texts are in the bundle.
     pub version_count: usize,
-    /// Last checkpoint.
+    /// Last checkpoint; null without one.
     pub head: Option<HeadRef>,
     /// Versions and texts that the bundle does not prove.
     pub unproved: Vec<UnprovedRow>,
@@ -34,6 +35,7 @@ pub struct EvidenceExportReport {
 
 /// A gap in a log.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct GapRow {
     /// Code of the fault, or `pruned`.
     pub code: String,
@@ -56,6 +58,7 @@ impl From<&Gap> for GapRow {
 
 /// A version or text that a bundle does not prove.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct UnprovedRow {
     /// Name of the version or text.
     pub name: String,
@@ -103,6 +106,7 @@ pub const TOOL: &str = env!("CARGO_PKG_VERSION");
 
 /// The answer of `evidence verify`.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct EvidenceVerifyReport {
     /// `trace`, `session` or `document`.
     pub scope: ScopeKind,
@@ -122,14 +126,20 @@ pub struct EvidenceVerifyReport {
     pub contradicted: usize,
     /// All items.
     pub items: Vec<ItemRow>,
-    /// Limits of every bundle.
+    /// Limits of every bundle, as sentences.
     pub limits: [&'static str; 5],
 }
 
 /// One item of a bundle.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct ItemRow {
-    /// Kind of the item.
+    /// Kind of the item. `bundle`: the file, with `--expect-sha256`. `scope`, `gap`, `file`,
+    /// `checkpoint`, `head`, `line`, `version`, `text`, `steward`, `hydration`: parts of the bundle.
+    /// `sealed`: a version in the maps of a checkpoint, even if the bundle lacks it. `history`:
+    /// nothing of a document was published before the checkpoints of its bundle. `approval`: a
+    /// valid approval published a version of a governed vault. `staged`, `content`, `role`,
+    /// `result`, `promotion`: parts of a staged result.
     pub kind: Kind,
     /// Name of the item.
     pub name: String,
@@ -138,7 +148,8 @@ pub struct ItemRow {
     /// True if the bundle lacks a proof that it should contain.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub missing: bool,
-    /// Reason why the item is not proved.
+    /// Reason why the item is not proved. For an approval it names the finding of `ctx verify`, or
+    /// begins with `approval not checked:`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
 }
@@ -195,6 +206,7 @@ impl Report for EvidenceVerifyReport {
 
 /// The answer of `evidence report`: every publication and retirement of a period.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct PublicationsReport {
     /// First instant of the period.
     pub from: Option<String>,
@@ -206,6 +218,7 @@ pub struct PublicationsReport {
 
 /// One artifact in one checkpoint.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct PublicationRow {
     /// Number of the checkpoint.
     pub checkpoint: u64,
@@ -243,12 +256,13 @@ pub struct PublicationRow {
 
 /// An emergency retirement by the reviewer in `edited_by`.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct EmergencyRow {
     /// Reason for the retirement.
     pub reason: String,
-    /// Reviewer who ratified the retirement; `None` before that.
+    /// Reviewer who ratified the retirement; null before that.
     pub ratified_by: Option<String>,
-    /// Time of the ratification.
+    /// Time of the ratification; null before that.
     pub ratified_at: Option<String>,
 }
 

@@ -164,12 +164,13 @@ impl Failure {
     }
 }
 
-/// A failure in serialisable form.
+/// The failure of a command, in serialisable form.
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct FailureReport<'f> {
     /// Stable code.
     pub code: Code,
+    /// Reason, as a stable word.
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<&'static str>,
     /// Message in lower case, without a full stop.

@@ -19,8 +19,11 @@ use crate::values::model::number::CheckpointNumber;
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct EdgeReport<'g> {
+    /// Id of the referring document.
     from: &'g str,
+    /// Id of the document that it refers to.
     to: &'g str,
+    /// Kind of the edge: `reference`, `derived_from` or `depends_on`.
     kind: LinkKind,
 }
 
@@ -34,18 +37,26 @@ impl<'g> From<&'g Edge> for EdgeReport<'g> {
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct GraphReport<'g> {
+    /// Number of the checkpoint; 0 is the empty vault.
     checkpoint: CheckpointNumber,
+    /// Documents in byte order of their ids.
     documents: Vec<NodeReport<'g>>,
+    /// References between the documents.
     edges: Vec<EdgeReport<'g>>,
+    /// References to artifacts that are not published.
     unresolved: Vec<UnresolvedReport>,
+    /// Documents that are not served: their history does not verify, or no valid approval exists.
     withheld: Vec<WithheldReport>,
 }
 
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 struct NodeReport<'g> {
+    /// Id of the document or governance file.
     id: &'g str,
+    /// Title of the document.
     title: &'g str,
+    /// Type of the document.
     #[serde(rename = "type")]
     node_type: &'g str,
 }
@@ -54,8 +65,11 @@ struct NodeReport<'g> {
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 struct UnresolvedReport {
+    /// Id of the referring document.
     from: DocumentId,
+    /// Target of the reference, as far as it is known.
     to: String,
+    /// Kind of the reference: `reference`, `derived_from` or `depends_on`.
     kind: LinkKind,
 }
 
@@ -121,9 +135,11 @@ fn unresolved(graph: &Memory) -> Vec<UnresolvedReport> {
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct HubsReport<'g> {
+    /// Number of the checkpoint; 0 is the empty vault.
     checkpoint: CheckpointNumber,
     /// Documents with the most inbound references, in descending order.
     pub hubs: Vec<HubReport<'g>>,
+    /// Documents that are not served: their history does not verify, or no valid approval exists.
     withheld: Vec<WithheldReport>,
 }
 
@@ -162,19 +178,28 @@ impl<'g> HubsReport<'g> {
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct NeighborsReport<'n> {
+    /// Id of the document or governance file.
     id: &'n str,
+    /// Number of the checkpoint; 0 is the empty vault.
     checkpoint: CheckpointNumber,
+    /// Documents around it, the nearest first.
     neighbors: Vec<NeighborReport<'n>>,
+    /// True if there are more documents than the limit.
     truncated: bool,
+    /// Documents that are not served: their history does not verify, or no valid approval exists.
     withheld: Vec<WithheldReport>,
 }
 
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 struct NeighborReport<'n> {
+    /// Id of the document or governance file.
     id: &'n str,
+    /// Title of the document.
     title: &'n str,
+    /// Number of edges on a shortest path.
     hops: usize,
+    /// Edges from documents one step nearer.
     via: Vec<EdgeReport<'n>>,
 }
 

@@ -10,10 +10,14 @@ use crate::values::model::timestamp::Timestamp;
 
 /// The answer of `head`.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct HeadReport {
+    /// Number of the last checkpoint; 0 is the empty vault.
     checkpoint: CheckpointNumber,
+    /// Time at which the checkpoint was made, in UTC.
     #[serde(skip_serializing_if = "Option::is_none")]
     at: Option<String>,
+    /// Hash of the last checkpoint; null for the empty vault.
     checkpoint_hash: Option<String>,
     /// Hash of checkpoint 1.
     genesis: Option<String>,
@@ -23,12 +27,18 @@ pub struct HeadReport {
 
 /// A trusted head.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct TrustedReport {
+    /// Folder of the vault.
     path: String,
+    /// Ref or commit that git had checked out; null without git.
     #[serde(rename = "ref")]
     branch: Option<String>,
+    /// Number of the checkpoint; 0 is the empty vault.
     checkpoint: CheckpointNumber,
+    /// Hash of the checkpoint; null for the empty vault.
     checkpoint_hash: Option<String>,
+    /// Time from which the head is trusted, in UTC.
     since: String,
 }
 
@@ -67,17 +77,24 @@ impl HeadReport {
 
 /// The answer of `head trust`.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct TrustReport {
+    /// True if nothing was written.
     dry_run: bool,
+    /// Head that was trusted before; null if there was none.
     from: Option<TrustedReport>,
+    /// Head that is trusted now.
     to: EndReport,
     /// Lines of this user that are missing in the logs of the vault.
     lost: Vec<LostLines>,
 }
 
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 struct EndReport {
+    /// Number of the checkpoint; 0 is the empty vault.
     checkpoint: CheckpointNumber,
+    /// Hash of the checkpoint; null for the empty vault.
     checkpoint_hash: Option<String>,
 }
 
@@ -100,6 +117,7 @@ impl TrustReport {
 
 /// The answer of `head forget`.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct ForgetReport {
     /// True if there was a trusted head.
     pub forgotten: bool,
@@ -111,7 +129,9 @@ impl Report for ForgetReport {
 
 /// The answer of `head list`.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct HeadsReport {
+    /// Trusted heads of this user.
     heads: Vec<TrustedReport>,
 }
 

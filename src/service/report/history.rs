@@ -20,6 +20,7 @@ use crate::values::model::number::{CheckpointNumber, Version};
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct HistoryReport<'h> {
+    /// Id of the document or governance file.
     id: &'h DocumentId,
     /// Versions in the order of the file.
     pub versions: Vec<VersionReport<'h>>,

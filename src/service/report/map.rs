@@ -38,6 +38,7 @@ pub struct MapReport<'c> {
     pub packs: Vec<PackReport<'c>>,
     /// Numbers of types, tags, folders, servers and packs that are not listed.
     pub omitted: Omitted,
+    /// Documents that are not served: their history does not verify, or no valid approval exists.
     withheld: Vec<WithheldReport>,
 }
 

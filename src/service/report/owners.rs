@@ -15,7 +15,9 @@ use crate::values::model::principal::PrincipalKey;
 
 /// The answer of `owners`.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct OwnersReport<'s> {
+    /// Number of the checkpoint; 0 is the empty vault.
     checkpoint: CheckpointNumber,
     /// Number of documents.
     pub documents: usize,
@@ -27,11 +29,13 @@ pub struct OwnersReport<'s> {
     pub unowned: Vec<DocumentId>,
     /// Every reviewer, ordered by number of documents, the largest first.
     pub reviewers: Vec<LoadReport<'s>>,
+    /// Documents that are not served: their history does not verify, or no valid approval exists.
     withheld: Vec<WithheldReport>,
 }
 
 /// A scope with its documents.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct OwnedReport<'s> {
     /// Scope of the stewards.
     #[serde(flatten)]
@@ -44,6 +48,7 @@ pub struct OwnedReport<'s> {
 
 /// A reviewer with the number of documents that they may approve.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct LoadReport<'s> {
     /// Name of the principal.
     pub principal: &'s str,

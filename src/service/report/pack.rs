@@ -16,11 +16,15 @@ use crate::values::model::number::{CheckpointNumber, Version};
 
 /// The answer of `pack list`.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct PacksReport<'l> {
+    /// Number of the checkpoint; 0 is the empty vault.
     checkpoint: CheckpointNumber,
     /// Packs in byte order of their ids.
     pub packs: Vec<PackReport<'l>>,
+    /// Pack files that cannot be read.
     unusable: Vec<UnusableReport<'l>>,
+    /// Documents that are not served: their history does not verify, or no valid approval exists.
     withheld: Vec<WithheldReport>,
 }
 
@@ -36,16 +40,20 @@ pub struct PackReport<'l> {
     pub path: &'l str,
     /// Version of the file.
     pub version: Version,
-    /// Class of the answer; absent if the pack cannot be resolved.
+    /// Class of the answer; null if the pack cannot be resolved.
     pub class: Option<Class>,
-    /// Number of documents; absent for packs with a search, which a list does not run.
+    /// Number of documents; null for packs with a search, which a list does not run.
     pub documents: Option<usize>,
 }
 
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 struct UnusableReport<'l> {
+    /// Path in the vault.
     path: &'l str,
+    /// Stable code.
     code: &'static str,
+    /// Description of the problem.
     reason: String,
 }
 
@@ -102,23 +110,40 @@ struct NotAsked;
 
 /// The answer of `pack show`.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct PackShowReport<'s> {
+    /// Id of the pack in selectors.
     id: &'s str,
+    /// Name for people.
     label: Option<&'s str>,
+    /// Description of the pack.
     description: Option<&'s str>,
+    /// Path of the file in the vault.
     path: &'s str,
+    /// Version of the file.
     version: Version,
+    /// Class of the answer: `direct`, `set` or `delegated`.
     class: Class,
+    /// Back-end that answered the search; absent if nothing was searched.
     #[serde(skip_serializing_if = "Option::is_none")]
     backend: Option<&'s str>,
+    /// Number of the checkpoint; 0 is the empty vault.
     checkpoint: CheckpointNumber,
+    /// Selector of the pack; null without one.
     query: Option<String>,
+    /// URIs of further documents.
     includes: Vec<String>,
+    /// URIs of documents that the pack leaves out.
     excludes: Vec<String>,
+    /// Types that the documents are limited to; empty for all types.
     node_types: Vec<&'s str>,
+    /// Audiences of the pack.
     audiences: &'s [String],
+    /// Instructions for agents; null without them.
     agent_instructions: Option<&'s str>,
+    /// Documents that the pack selects.
     documents: Vec<DocumentReport<'s>>,
+    /// Documents that are not served: their history does not verify, or no valid approval exists.
     withheld: Vec<WithheldReport>,
 }
 
@@ -166,6 +191,7 @@ impl<'s> PackShowReport<'s> {
 
 /// The answer of `pack add`.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct PackAddReport<'a> {
     /// Id of the new pack.
     pub id: &'a str,

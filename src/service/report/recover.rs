@@ -13,7 +13,9 @@ use crate::write::commit::{Recovered, UncommittedFile, UncommittedKind};
 
 /// The answer of `recover`.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct RecoverReport<'r> {
+    /// True if nothing was written.
     dry_run: bool,
     /// True if an intent record explains all uncommitted files.
     explained: bool,
@@ -33,10 +35,13 @@ pub struct RecoverReport<'r> {
     torn_lines: &'r [String],
     /// Derived files that were written again.
     derived: &'r [String],
+    /// Artifacts next to whose histories no file was moved.
     broken: Vec<BrokenReport<'r>>,
     /// Number of files that git leaves out of the working copy.
     left_out: usize,
+    /// Versions that the log seals and that cannot be read.
     lost_versions: Vec<VersionReason>,
+    /// Entries of the checkpoint log that are missing or invalid.
     lost_checkpoints: Vec<LostCheckpoint<'r>>,
 }
 
@@ -44,9 +49,12 @@ pub struct RecoverReport<'r> {
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct RecoveredReport<'r> {
+    /// Folder to which the files were moved.
     #[serde(skip_serializing_if = "Option::is_none")]
     folder: Option<&'r str>,
+    /// Files and ends of files that no checkpoint seals.
     uncommitted: Vec<UncommittedReport<'r>>,
+    /// Live files that were updated to the published text.
     brought_up_to_date: &'r [String],
 }
 
@@ -70,40 +78,56 @@ pub struct UncommittedReport<'r> {
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct EventReport<'r> {
+    /// Time of the event, in UTC.
     at: String,
+    /// Principal of the event.
     by: &'r str,
 }
 
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 struct StepReport<'r> {
+    /// Id of the document or governance file.
     id: &'r str,
+    /// Number of the version.
     version: u64,
 }
 
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 struct ActReport<'r> {
+    /// Act, as the change log names it.
     action: &'static str,
     /// URIs of the entries.
     staged: &'r [String],
 }
 
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 struct PromotionReport<'r> {
     /// URI of the entry.
     staged: &'r str,
+    /// Id of the document.
     document: &'r str,
+    /// Number of the version.
     version: u64,
 }
 
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 struct BrokenReport<'r> {
+    /// Id of the document or governance file.
     id: &'r str,
+    /// Reason why no file was moved.
     reason: String,
 }
 
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 struct LostCheckpoint<'r> {
+    /// Place of the entry in the log, from 1.
     checkpoint: usize,
+    /// Reason why the checkpoint cannot be used.
     reason: &'r str,
 }
 

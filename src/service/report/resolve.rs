@@ -22,13 +22,19 @@ use crate::values::model::number::{CheckpointNumber, Version};
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct ResolveReport<'r> {
+    /// Selector in its normal form.
     selector: String,
+    /// Class of the answer: `direct`, `set` or `delegated`.
     class: Class,
+    /// Back-end that answered the search; absent if nothing was searched.
     #[serde(skip_serializing_if = "Option::is_none")]
     backend: Option<&'r str>,
+    /// Number of the checkpoint; 0 is the empty vault.
     checkpoint: CheckpointNumber,
+    /// Instructions that go to an agent before the documents, if they were requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     instructions: Option<Vec<InstructionsReport<'r>>>,
+    /// Documents of the answer.
     documents: Vec<DocumentReport<'r>>,
     #[serde(flatten)]
     context: Option<ContextReport<'r>>,
@@ -38,7 +44,9 @@ pub struct ResolveReport<'r> {
     /// Staged results that exceeded the budget.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     staged_left_out: &'r [StagedLeftOutReport],
+    /// Documents that are not served: their history does not verify, or no valid approval exists.
     withheld: Vec<WithheldReport>,
+    /// Remarks about the vault and the answer.
     notes: &'r [String],
 }
 
@@ -109,13 +117,20 @@ impl<'r> ResolveReport<'r> {
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 struct InstructionsReport<'r> {
+    /// Id of the document or governance file.
     id: &'r str,
+    /// URI of the file, pinned to the checkpoint; null if no URI can name it.
     uri: Option<String>,
+    /// Id of the pack that the instructions come from.
     #[serde(skip_serializing_if = "Option::is_none")]
     pack: Option<&'r str>,
+    /// Number of the version.
     version: Version,
+    /// Chain hash of the version.
     chain_hash: String,
+    /// Number of tokens of the instructions.
     tokens: u64,
+    /// Text of the instructions.
     body: Cow<'r, str>,
 }
 
@@ -138,25 +153,37 @@ impl<'r> InstructionsReport<'r> {
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 struct ContextReport<'r> {
+    /// Maximum number of tokens of the answer; null without a limit.
     budget: Option<u64>,
+    /// Method that counts tokens: `bytes/4`, `cl100k_base` or `o200k_base`.
     tokenizer: Tokenizer,
+    /// Number of tokens of the answer.
     tokens: u64,
+    /// Texts that are not in the answer.
     left_out: Vec<LeftOutReport<'r>>,
 }
 
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 struct LeftOutReport<'r> {
+    /// Id of the document or governance file.
     id: &'r str,
+    /// `contextnest://` URI, pinned to the checkpoint; null if no URI can name the document.
     uri: Option<String>,
+    /// Anchor of the section, if the text is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     anchor: Option<&'r str>,
+    /// Number of tokens of the text.
     tokens: u64,
+    /// `budget`, `dependency` or `duplicate`.
     reason: &'r Reason,
+    /// Number of tokens that were left of the budget.
     #[serde(skip_serializing_if = "Option::is_none")]
     left: Option<u64>,
+    /// Id of the source that it depends on, which is left out.
     #[serde(skip_serializing_if = "Option::is_none")]
     depends_on: Option<&'r str>,
+    /// Name of the text that it repeats.
     #[serde(skip_serializing_if = "Option::is_none")]
     duplicate_of: Option<&'r str>,
 }
@@ -194,24 +221,36 @@ impl<'c> From<&'c LeftOut<'_>> for LeftOutReport<'c> {
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct ExplainReport<'e> {
+    /// Selector in its normal form.
     selector: &'e str,
+    /// Class of the answer: `direct`, `set` or `delegated`.
     class: Class,
+    /// Back-end that answered the search; absent if nothing was searched.
     #[serde(skip_serializing_if = "Option::is_none")]
     backend: Option<&'e str>,
+    /// Number of the checkpoint; 0 is the empty vault.
     checkpoint: CheckpointNumber,
-    tree: NodeReport<'e>,
+    /// Selector as a tree of expressions.
+    tree: ExpressionReport<'e>,
+    /// Work of the index for the answer.
     cost: CostReport,
+    /// Documents that are not served: their history does not verify, or no valid approval exists.
     withheld: Vec<WithheldReport>,
+    /// Remarks about the vault and the answer.
     notes: &'e [String],
 }
 
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
-struct NodeReport<'e> {
+struct ExpressionReport<'e> {
+    /// Expression in its normal form.
     text: &'e str,
+    /// Number of documents that the expression selects.
     documents: u64,
+    /// Pack that the expression names.
     #[serde(skip_serializing_if = "Option::is_none")]
     pack: Option<PackReport<'e>>,
+    /// Operands of the expression.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     parts: Vec<Self>,
 }
@@ -219,15 +258,20 @@ struct NodeReport<'e> {
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 struct PackReport<'e> {
+    /// Path of the file in the vault.
     path: &'e str,
+    /// Version of the file.
     version: Version,
 }
 
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 struct CostReport {
+    /// Number of lookups in the index.
     lookups: usize,
+    /// Number of entries that the lookups returned.
     postings: u64,
+    /// Number of documents that were read.
     documents: u64,
 }
 
@@ -250,7 +294,7 @@ impl<'e> ExplainReport<'e> {
             class: plan.class(),
             backend: plan.backend.as_deref(),
             checkpoint,
-            tree: NodeReport::from(tree),
+            tree: ExpressionReport::from(tree),
             cost: CostReport { lookups, postings, documents },
             withheld: WithheldReport::all(withheld),
             notes,
@@ -258,7 +302,7 @@ impl<'e> ExplainReport<'e> {
     }
 }
 
-impl<'e> From<&'e Explained> for NodeReport<'e> {
+impl<'e> From<&'e Explained> for ExpressionReport<'e> {
     fn from(explained: &'e Explained) -> Self {
         let pack = explained.pack.as_ref();
         Self {
@@ -274,8 +318,11 @@ impl<'e> From<&'e Explained> for NodeReport<'e> {
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct ListReport<'l> {
+    /// Number of the checkpoint; 0 is the empty vault.
     checkpoint: CheckpointNumber,
+    /// Documents in byte order of their ids.
     documents: Vec<DocumentReport<'l>>,
+    /// Documents that are not served: their history does not verify, or no valid approval exists.
     withheld: Vec<WithheldReport>,
 }
 

@@ -12,8 +12,11 @@ use crate::write::publish::{RestoredFile, Standing};
 
 /// The answer of `restore`.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct RestoreReport<'r> {
+    /// True if nothing was written.
     dry_run: bool,
+    /// Live files that were restored, or would be.
     documents: Vec<RestoredReport<'r>>,
 }
 
@@ -29,7 +32,9 @@ words! {
 
 /// One live file.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct RestoredReport<'r> {
+    /// Id of the artifact.
     id: &'r DocumentId,
     /// Path of the file.
     pub path: String,

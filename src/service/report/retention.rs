@@ -9,6 +9,7 @@ use crate::values::model::timestamp::Timestamp;
 
 /// A hold.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct HoldRow {
     /// Time at which the hold was placed, in UTC.
     pub at: String,
@@ -27,6 +28,7 @@ impl From<&PlacedHold> for HoldRow {
 
 /// The answer of `trace hold place`.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 #[serde(transparent)]
 pub struct HoldPlaced(pub HoldRow);
 
@@ -36,6 +38,7 @@ impl Report for HoldPlaced {
 
 /// The answer of `trace hold lift`.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 #[serde(transparent)]
 pub struct HoldLifted(pub HoldRow);
 
@@ -45,6 +48,7 @@ impl Report for HoldLifted {
 
 /// The answer of `trace hold list`.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct HoldsReport {
     /// Holds in force, ordered by name.
     pub holds: Vec<HoldRow>,
@@ -56,6 +60,7 @@ impl Report for HoldsReport {
 
 /// The answer of `trace prune`.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct PruneReport {
     /// Folder of the logs.
     pub folder: String,
@@ -81,6 +86,7 @@ pub struct PruneReport {
 
 /// The pruned lines of one log.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct PrunedWriter {
     /// Id of the writer.
     pub writer: String,
@@ -98,6 +104,7 @@ pub struct PrunedWriter {
 
 /// A hold that keeps lines.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct Keeping {
     /// Number of lines that the hold keeps.
     pub lines: u64,
@@ -149,6 +156,7 @@ impl Report for PruneReport {
 
 /// Lines that a log lacks because they were pruned.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct PrunedRow {
     /// Id of the writer.
     pub writer: String,

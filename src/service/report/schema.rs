@@ -25,6 +25,8 @@ macro_rules! written_as {
 }
 
 written_as! {
+    // `spec/audit.md` describes the lines of the log.
+    crate::record::audit::Line => "object";
     crate::record::staging::Canonical => "string";
     crate::text::document::links::LinkKind => "string";
     crate::values::model::stage::StagePolicy => "string";

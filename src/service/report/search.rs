@@ -17,49 +17,77 @@ pub const CLASS: Class = Class::Delegated;
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct SearchReport<'s> {
+    /// Search text.
     query: &'s str,
+    /// Class of the answer: `delegated`.
     class: Class,
+    /// Back-end that answered the search.
     backend: &'s str,
+    /// Number of the checkpoint; 0 is the empty vault.
     checkpoint: CheckpointNumber,
+    /// Hits, the best first.
     hits: Vec<HitReport<'s>>,
+    /// Documents that are not served: their history does not verify, or no valid approval exists.
     withheld: Vec<WithheldReport>,
+    /// Remarks about the vault and the answer.
     notes: &'s [String],
 }
 
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 struct HitReport<'s> {
+    /// Id of the document or governance file.
     id: &'s str,
+    /// Anchor of the section; null for the part before the first section.
     anchor: Option<&'s str>,
+    /// `contextnest://` URI, pinned to the checkpoint; null if no URI can name the document.
     uri: Option<String>,
+    /// Title of the document.
     title: &'s str,
+    /// Heading of the section; null for the part before the first section.
     heading: Option<&'s str>,
+    /// Type of the document.
     #[serde(rename = "type")]
     node_type: &'s str,
+    /// Tags of the document.
     tags: &'s [Tag],
+    /// Number of the version.
     version: Version,
+    /// Number of the checkpoint; 0 is the empty vault.
     checkpoint: CheckpointNumber,
+    /// Chain hash of the version.
     chain_hash: String,
     /// Provenance as in `ctx.read`; only for a text that a review published.
     #[serde(skip_serializing_if = "Option::is_none")]
     edited_by: Option<&'s str>,
+    /// Time at which the version was submitted, in UTC; only for a text that a review published.
     #[serde(skip_serializing_if = "Option::is_none")]
     edited_at: Option<String>,
+    /// Reviewers who approved the version; absent without a review.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     approved_by: &'s [String],
+    /// Time of the last approval, in UTC; absent without a review.
     #[serde(skip_serializing_if = "Option::is_none")]
     approved_at: Option<String>,
+    /// Scope that decides about the document, with reviewers; absent in an ungoverned vault.
     #[serde(skip_serializing_if = "Option::is_none")]
     steward: Option<&'s Deciding>,
+    /// Time at which the approval must be renewed, in UTC.
     #[serde(skip_serializing_if = "Option::is_none")]
     review_due: Option<String>,
+    /// End of validity, as the frontmatter states it.
     #[serde(skip_serializing_if = "Option::is_none")]
     valid_until: Option<&'s str>,
+    /// Successor of the document, as the frontmatter states it.
     #[serde(skip_serializing_if = "Option::is_none")]
     superseded_by: Option<&'s str>,
+    /// Class of the answer: `delegated`.
     class: Class,
+    /// Score of the hit; higher is better.
     score: f64,
+    /// Part of the text that shows why it was found.
     snippet: &'s Snippet,
+    /// Reasons for the score, if they were requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     explain: Option<&'s [Reason]>,
 }

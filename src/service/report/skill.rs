@@ -9,6 +9,7 @@ use crate::read::derived::skill::{Change, Taught};
 
 /// The answer of `skill install`.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct SkillReport<'s> {
     /// Folder of the project.
     pub project: String,
@@ -20,6 +21,7 @@ pub struct SkillReport<'s> {
 
 /// A file for agents.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct SkillFile<'s> {
     /// Path in the project.
     pub path: &'s str,

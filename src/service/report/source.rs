@@ -56,9 +56,13 @@ impl<'c> CallReport<'c> {
 
 /// The answer of `source list`.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct SourcesReport<'l> {
+    /// Number of the checkpoint; 0 is the empty vault.
     checkpoint: CheckpointNumber,
+    /// Sources in byte order of their ids.
     sources: Vec<DocumentReport<'l>>,
+    /// Documents that are not served: their history does not verify, or no valid approval exists.
     withheld: Vec<WithheldReport>,
 }
 
@@ -76,6 +80,7 @@ impl<'l> SourcesReport<'l> {
 
 /// The answer of `source show`: the document with its instructions in `body`.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 #[serde(transparent)]
 pub struct SourceShowReport<'s>(DocumentReport<'s>);
 
@@ -92,31 +97,47 @@ impl<'s> SourceShowReport<'s> {
 
 /// The answer of `source order`.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct SourceOrderReport<'o> {
+    /// Selector in its normal form.
     selector: String,
+    /// Number of the checkpoint; 0 is the empty vault.
     checkpoint: CheckpointNumber,
+    /// True if all sources can be fetched.
     complete: bool,
+    /// Sources in the order in which they must be fetched.
     sources: Vec<PlannedReport<'o>>,
+    /// Dependencies that cannot be used.
     missing: Vec<MissingReport<'o>>,
+    /// Ids of sources that depend on each other, one list for each cycle.
     cycles: Vec<Vec<String>>,
+    /// Documents that are not served: their history does not verify, or no valid approval exists.
     withheld: Vec<WithheldReport>,
+    /// Remarks about the vault and the answer.
     notes: &'o [String],
 }
 
 /// A source in the order of hydration.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 struct PlannedReport<'o> {
     #[serde(flatten)]
     document: DocumentReport<'o>,
+    /// True if the selector selects the source; false if another source needs it.
     selected: bool,
 }
 
 /// A dependency that cannot be used.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 struct MissingReport<'o> {
+    /// Id of the dependency.
     id: String,
+    /// Ids of the sources that need it.
     needed_by: Vec<String>,
+    /// Reason, as a stable word.
     reason: &'o Lack,
+    /// Reason, as a sentence.
     message: String,
 }
 
@@ -160,6 +181,7 @@ impl<'o> SourceOrderReport<'o> {
 
 /// The answer of `source check`.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct SourceCheckReport {
     /// Last checkpoint.
     pub checkpoint: CheckpointNumber,
@@ -175,11 +197,13 @@ pub struct SourceCheckReport {
     pub live: Vec<FileProblems>,
     /// Published sources with problems.
     pub published: Vec<PublishedProblems>,
+    /// Documents that are not served: their history does not verify, or no valid approval exists.
     withheld: Vec<WithheldReport>,
 }
 
 /// A published source with its problems.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct PublishedProblems {
     /// Id of the source.
     pub id: String,
@@ -252,6 +276,7 @@ impl Report for SourceRecordReport<'_> {
 
 /// The answer of `source fresh`.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct SourceFreshReport<'f> {
     /// Id of the source.
     pub source: String,
@@ -301,6 +326,7 @@ words! {
 
 /// The answer of `source diff`.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct SourceDiffReport<'d> {
     /// Id of the source.
     pub source: String,
@@ -325,6 +351,7 @@ pub struct SourceDiffReport<'d> {
 
 /// A document that was promoted from a staged content.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct PromotedFromReport {
     /// Id of the document.
     pub document: String,
@@ -342,6 +369,7 @@ impl Report for SourceDiffReport<'_> {
 
 /// The answer of `source run`.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct SourceRunReport<'r> {
     /// Recorded line of the result.
     #[serde(flatten)]

@@ -316,7 +316,7 @@ pub struct StagedPromoteReport<'p> {
     pub version: u64,
     /// True if the version was submitted and awaits a reviewer.
     pub submitted: bool,
-    /// Publication or submission; `None` if an interrupted command had made it already.
+    /// Publication or submission; null if an interrupted command had made it already.
     pub event: Option<EventReport<'p>>,
 }
 

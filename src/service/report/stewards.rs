@@ -20,6 +20,7 @@ use crate::values::model::tag::Tag;
 
 /// A scope: its kind, and its folder, tag or id.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct ScopeReport {
     /// `document`, `folder`, `tag` or `vault`.
     pub scope: ScopeKind,
@@ -39,6 +40,7 @@ impl From<&Scope> for ScopeReport {
 
 /// Source of the stewards.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct BasisReport<'s> {
     /// `sealed`, `never`, `retired`, `invalid` or `unreadable`.
     pub state: &'s Basis,
@@ -48,8 +50,10 @@ pub struct BasisReport<'s> {
     /// First checkpoint at which the version is in force.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub since: Option<CheckpointNumber>,
+    /// Problems of `stewards.yaml`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     problems: Vec<PlacedProblem>,
+    /// Reason why `stewards.yaml` cannot be read.
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<String>,
     /// True if the live file differs; for the last checkpoint only.
@@ -57,10 +61,15 @@ pub struct BasisReport<'s> {
 }
 
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 struct PlacedProblem {
+    /// Stable code.
     code: &'static str,
+    /// Number of the line in the file, from 1.
     line: usize,
+    /// Number of the column, from 1.
     column: usize,
+    /// Description of the problem.
     message: String,
 }
 
@@ -90,8 +99,11 @@ impl<'s> BasisReport<'s> {
 
 /// The answer of `steward list`.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct StewardsReport<'s> {
+    /// Number of the checkpoint; 0 is the empty vault.
     checkpoint: CheckpointNumber,
+    /// Source of the stewards.
     basis: BasisReport<'s>,
     /// Assignments in the order of the scopes: documents, folders, tags, the vault.
     pub assignments: Vec<AssignmentReport<'s>>,
@@ -132,6 +144,7 @@ impl ScopeReport {
 
 /// One assignment.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct AssignmentReport<'s> {
     /// Scope of the assignment.
     #[serde(flatten)]
@@ -144,11 +157,13 @@ pub struct AssignmentReport<'s> {
     /// Name of the group, if the assignment is to a group.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub group: Option<&'s str>,
+    /// Number of the line in `stewards.yaml`.
     line: usize,
 }
 
 /// A group.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct GroupReport<'s> {
     /// Name of the group.
     pub name: &'s str,
@@ -158,6 +173,7 @@ pub struct GroupReport<'s> {
 
 /// An entry of `review`.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct ReviewEntryReport {
     /// Scope of the entry.
     #[serde(flatten)]
@@ -226,17 +242,25 @@ words! {
 
 /// The answer of `steward who`.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct WhoReport<'s> {
+    /// Id of the artifact.
     id: &'s DocumentId,
+    /// Number of the checkpoint; 0 is the empty vault.
     checkpoint: CheckpointNumber,
+    /// Source of the stewards.
     basis: BasisReport<'s>,
     /// Text whose tags select the stewards: `live` or `published`.
     text: TextBasis,
+    /// Tags that select the stewards.
     tags: &'s [Tag],
-    /// Null if no scope matches, not even that of the vault.
+    /// Scope that decides; null if no scope matches, not even that of the vault.
     matched: Option<ScopeReport>,
+    /// Stewards at the scope that decides.
     stewards: Vec<HolderReport<'s>>,
+    /// Other scopes that match.
     passed_over: Vec<PassedOverReport>,
+    /// Settings of reviews at the scope.
     review: ReviewReport,
     /// Scope that the tags of the published text select, if it is another one.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -244,23 +268,32 @@ pub struct WhoReport<'s> {
 }
 
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 struct HolderReport<'s> {
+    /// Name of the principal.
     principal: &'s str,
+    /// `viewer`, `editor` or `reviewer`.
     role: Role,
+    /// Group that gives the principal the role.
     #[serde(skip_serializing_if = "Option::is_none")]
     group: Option<&'s str>,
 }
 
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 struct PassedOverReport {
     #[serde(flatten)]
     scope: ScopeReport,
+    /// Reason: `unassigned`, `later` or `vault-only`.
     reason: Why,
 }
 
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 struct ReviewReport {
+    /// Number of reviewers who must approve.
     required: u32,
+    /// Number of days after which an approval must be renewed; null without a limit.
     max_age_days: Option<u64>,
 }
 
@@ -318,25 +351,35 @@ impl<'s> WhoReport<'s> {
 
 /// The answer of `steward import`.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct ImportReport<'i> {
+    /// Lines that became scopes.
     mapped: Vec<MappedReport<'i>>,
+    /// Lines that did not become scopes.
     skipped: Vec<SkippedReport<'i>>,
     #[serde(flatten)]
     event: EventReport<'i>,
 }
 
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 struct MappedReport<'i> {
+    /// Number of the line in the file, from 1.
     line: usize,
     #[serde(flatten)]
     scope: ScopeReport,
+    /// Reviewers of the scope.
     reviewers: Vec<&'i str>,
 }
 
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 struct SkippedReport<'i> {
+    /// Number of the line in the file, from 1.
     line: usize,
+    /// Text of the line.
     text: &'i str,
+    /// Reason why the line was skipped, as a sentence.
     reason: &'i str,
 }
 
@@ -364,6 +407,7 @@ impl<'i> ImportReport<'i> {
 
 /// The answer of `steward export`.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct ExportReport<'e> {
     /// Checkpoint of the stewards.
     pub checkpoint: CheckpointNumber,

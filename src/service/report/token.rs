@@ -6,6 +6,7 @@ use super::Report;
 
 /// A token, without its text.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct TokenRow {
     /// Id of the token in the file.
     pub token_id: String,
@@ -24,11 +25,12 @@ pub struct TokenRow {
 
 /// The answer of `mcp token add`.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct TokenAdded {
     /// Properties of the token.
     #[serde(flatten)]
     pub row: TokenRow,
-    /// Text of the token, which is not stored.
+    /// Bearer token, which is printed this once and not stored.
     pub token: String,
 }
 
@@ -38,6 +40,7 @@ impl Report for TokenAdded {
 
 /// The answer of `mcp token list`.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct TokensReport {
     /// Tokens of the file, in the order in which they were added.
     pub tokens: Vec<TokenRow>,
@@ -49,6 +52,7 @@ impl Report for TokensReport {
 
 /// The answer of `mcp token revoke`.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 #[serde(transparent)]
 pub struct TokenRevoked(pub TokenRow);
 

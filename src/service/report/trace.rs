@@ -16,6 +16,7 @@ use crate::record::audit::{
 
 /// The answer of `trace list`: accesses, listings, refusals and changes, ordered by time.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct TracesReport {
     /// Matching lines of the logs.
     pub traces: Vec<TraceRow>,
@@ -23,6 +24,7 @@ pub struct TracesReport {
 
 /// The answer of `trace grep`, in the shape of that of `trace list`.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct TracesFoundReport {
     /// Matching lines of the logs.
     pub traces: Vec<TraceRow>,
@@ -34,6 +36,7 @@ impl Report for TracesFoundReport {
 
 /// A new line of a log, as `trace follow` prints it.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 #[serde(transparent)]
 pub struct TraceFollowedReport(pub TraceRow);
 
@@ -43,8 +46,9 @@ impl Report for TraceFollowedReport {
 
 /// Summary of one line of a log.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct TraceRow {
-    /// Name of the line.
+    /// Name of the line, as in `0a1b2c3d-17`.
     pub trace: String,
     /// Time of the line, in UTC.
     pub at: String,
@@ -147,6 +151,7 @@ impl Report for TracesReport {
 
 /// The answer of `impact`: every access to a document, the oldest first.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct ImpactReport {
     /// Id of the document.
     pub id: String,
@@ -163,6 +168,7 @@ impl Report for ImpactReport {
 
 /// One text that was handed out, or one hydration.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct ImpactRow {
     /// Name of the line of the log.
     pub trace: String,
@@ -309,6 +315,7 @@ impl Report for ReplayReport {
 
 /// The answer of `replay --output`: commands that were run again.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct ReplayOutputReport {
     /// Number of outputs that are the same.
     pub same: usize,
@@ -322,6 +329,7 @@ pub struct ReplayOutputReport {
 
 /// One command that was run again.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct ReplayedOutput {
     /// Name of the line of the log.
     pub trace: String,
@@ -371,10 +379,11 @@ impl Report for ReplayOutputReport {
 
 /// The answer of `trace show`: the line with this name, and the further lines of its answer.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct TraceReport<'t> {
     /// Name of the line.
     pub trace: String,
-    /// Lines as the log contains them.
+    /// Lines as the log contains them, in the form that `spec/audit.md` describes.
     pub lines: &'t [Line],
     /// Accesses of the session before an output.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -389,6 +398,7 @@ pub struct TraceReport<'t> {
 
 /// A text that was handed out from a version without a valid approval.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct UnapprovedText {
     /// URI or id of the text, as the line records it.
     pub name: String,
@@ -400,6 +410,7 @@ pub struct UnapprovedText {
 
 /// The accesses of a session before an output.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct BeforeReport {
     /// Number of accesses.
     pub count: usize,
@@ -409,6 +420,7 @@ pub struct BeforeReport {
 
 /// The answer of `trace output`.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct OutputReport {
     /// Name of the line.
     pub trace: String,
@@ -429,6 +441,7 @@ impl Report for TraceReport<'_> {
 
 /// The access logs of another path of the vault.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct OtherPathReport {
     /// Folder of the logs.
     pub folder: String,
@@ -445,6 +458,7 @@ impl From<&Elsewhere> for OtherPathReport {
 
 /// The answer of `trace verify`.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct TraceVerifyReport {
     /// Folder of the logs.
     pub folder: String,
@@ -466,6 +480,7 @@ pub struct TraceVerifyReport {
 
 /// Result of the verification of the change logs.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct ChangesVerified {
     /// Number of writers that have a log.
     pub writers: usize,
@@ -477,6 +492,7 @@ pub struct ChangesVerified {
 
 /// The answer of `trace collect`.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct TraceCollectReport {
     /// Folder with the copies.
     pub folder: String,
@@ -490,6 +506,7 @@ impl Report for TraceCollectReport {
 
 /// Outcome for one file of a source.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct CollectedRow {
     /// Folder of the source.
     pub source: String,
@@ -517,6 +534,7 @@ impl CollectedRow {
 
 /// A fault of a line.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct FaultReport {
     /// Code of the fault.
     pub code: &'static str,

@@ -19,6 +19,7 @@ use crate::write::publish::review::awaiting::Awaiting;
 
 /// The answer of `init`.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct InitReport {
     /// Folder of the vault.
     pub folder: String,
@@ -37,6 +38,7 @@ pub struct InitReport {
 
 /// A formatter of the repository, and the lines that exclude histories from it.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct FormatterReport {
     /// Name of the formatter.
     pub name: &'static str,
@@ -63,10 +65,15 @@ impl Report for InitReport {
 
 /// The answer of `status`.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct StatusReport<'s> {
+    /// Number of the last checkpoint; 0 is the empty vault.
     checkpoint: CheckpointNumber,
+    /// Live files and published documents.
     documents: Vec<RowReport<'s>>,
+    /// Governance files.
     governance: Vec<GovernanceReport<'s>>,
+    /// Markdown files that are not documents, if they were requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     ignored: Option<Vec<LeftOutReport<'s>>>,
     /// Submissions that await a decision, in a governed vault.
@@ -75,7 +82,7 @@ pub struct StatusReport<'s> {
     /// Scopes with only one reviewer, in a governed vault.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     single_reviewers: Vec<SingleReviewerReport<'s>>,
-    /// Stuck scopes, in a governed vault.
+    /// Scopes at which nothing can be approved, in a governed vault.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     stuck_scopes: Vec<StuckReport>,
     /// Documents whose approval is too old, in a governed vault.
@@ -84,28 +91,39 @@ pub struct StatusReport<'s> {
 }
 
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 struct DueReport<'s> {
+    /// Id of the document or governance file.
     id: &'s DocumentId,
+    /// Time of the approval, in UTC.
     approved_at: String,
     /// True if it was published without a review at that time.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     never_approved: bool,
+    /// Number of days after which an approval must be renewed.
     max_age_days: u64,
 }
 
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 struct SingleReviewerReport<'s> {
+    /// Scope, as messages name it.
     scope: String,
+    /// Name of the reviewer.
     principal: &'s str,
 }
 
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 struct StuckReport {
+    /// Scope, as messages name it.
     scope: String,
     /// Scope whose stewards decide, if it is another one.
     #[serde(skip_serializing_if = "Option::is_none")]
     decided_by: Option<String>,
+    /// Number of approvals that are required.
     required: u32,
+    /// Number of reviewers.
     reviewers: usize,
     /// Number of editors, including the reviewers.
     editors: usize,
@@ -121,8 +139,11 @@ impl From<&Stuck> for StuckReport {
 }
 
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 struct LeftOutReport<'s> {
+    /// Path in the vault.
     path: &'s str,
+    /// Reason, as a stable word.
     reason: &'s Reason,
     /// Rule of a file that git ignores.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -130,16 +151,25 @@ struct LeftOutReport<'s> {
 }
 
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 struct RuleReport<'s> {
+    /// File with the rule.
     file: &'s str,
+    /// Pattern of the rule.
     pattern: &'s str,
 }
 
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 struct RowReport<'s> {
+    /// Path of the live file.
     path: &'s str,
+    /// Id of the document; null if the file name is not a valid id.
     id: Option<&'s str>,
+    /// State of the live file compared with the published version; `stale` if publication would
+    /// refuse it, `not-checked-out` if git leaves it or its history out of the working copy.
     state: DocumentState,
+    /// Published version; null if there is none.
     version: Option<Version>,
     /// True if the end of validity of the published text has passed.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
@@ -147,7 +177,9 @@ struct RowReport<'s> {
     /// Reason why an event that does not name the document leaves out the live file.
     #[serde(skip_serializing_if = "Option::is_none")]
     reason_code: Option<&'s Reason>,
+    /// Problems of the live file.
     problems: Vec<ProblemReport>,
+    /// Reason why the published text is not served.
     #[serde(skip_serializing_if = "Option::is_none")]
     withheld: Option<String>,
     /// New id of the text of a missing document, or of a retired document whose file still exists.
@@ -156,14 +188,19 @@ struct RowReport<'s> {
     /// Missing document whose text a new file has.
     #[serde(skip_serializing_if = "Option::is_none")]
     moved_from: Option<&'s DocumentId>,
+    /// Advice on how to proceed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     hints: Vec<String>,
 }
 
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 struct GovernanceReport<'s> {
+    /// Id of the governance file.
     id: &'s str,
+    /// `new`, `changed`, `submitted`, `copy`, `not-checked-out`, `deleted` or `unreadable`.
     state: GovernanceState,
+    /// Advice on how to proceed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     hints: Vec<String>,
 }
@@ -252,14 +289,20 @@ impl<'s> StatusReport<'s> {
 
 /// The answer of `index`.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct IndexReport<'i> {
+    /// Derived files.
     files: Vec<DerivedReport<'i>>,
 }
 
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 struct DerivedReport<'i> {
+    /// Path in the vault.
     path: &'i str,
+    /// `unchanged`, `created`, `replaced`, `foreign`, `no folder` or `failed`.
     outcome: &'i Outcome,
+    /// Reason why the file was not written.
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<String>,
 }
@@ -282,6 +325,7 @@ impl<'i> IndexReport<'i> {
 
 /// The answer of `checkout`.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct CheckoutReport {
     /// Number of the checkpoint.
     pub checkpoint: CheckpointNumber,
@@ -297,10 +341,11 @@ impl Report for CheckoutReport {
 
 /// The answer of `demo`.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct DemoReport {
     /// Folder of the vault.
     pub folder: String,
-    /// Folder of the copy with one altered byte; `None` in the tour of a review.
+    /// Folder of the copy with one altered byte; absent in the tour of a review.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub altered_copy: Option<String>,
     /// Commands with their outputs.
@@ -309,6 +354,7 @@ pub struct DemoReport {
 
 /// One command of the demo.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct DemoStep {
     /// Command as a user types it.
     pub command: String,
@@ -324,6 +370,7 @@ impl Report for DemoReport {
 
 /// The answer of `help`: about a verb, about a code, or about all of them.
 #[derive(Debug, Default, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct HelpReport {
     /// The verb and its parts; every verb if none was named.
     pub verbs: Vec<VerbReport>,
@@ -333,6 +380,7 @@ pub struct HelpReport {
 
 /// Description of a verb.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct VerbReport {
     /// Verb with its parts, as in `checkpoint show`.
     pub verb: String,
@@ -345,6 +393,7 @@ pub struct VerbReport {
 
 /// Meaning of a code.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct CodeReport {
     /// Code that is explained.
     pub code: String,

@@ -10,20 +10,26 @@ use crate::values::model::number::{CheckpointNumber, Version};
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct VerifyReport {
+    /// Result of the verification.
     verdict: verify::Verdict,
     /// True if the whole vault was checked, not only the requested part.
     whole: bool,
+    /// Checkpoints from outside of the vault with which the log was compared.
     anchors: Vec<AnchorReport>,
+    /// Number of checkpoints.
     checkpoints: u64,
     /// Hash of the last checkpoint.
     checkpoint_hash: Option<String>,
-    /// Absent, like the following counts, for a reader who may not read everything.
+    /// Number of artifacts; absent, like other counts, for a reader who may not read everything.
     #[serde(skip_serializing_if = "Option::is_none")]
     artifacts: Option<usize>,
+    /// Number of versions.
     #[serde(skip_serializing_if = "Option::is_none")]
     versions: Option<u64>,
+    /// Number of notes that no hash covers.
     #[serde(skip_serializing_if = "Option::is_none")]
     unprotected_notes: Option<u64>,
+    /// Number of retirements whose author no hash covers.
     #[serde(skip_serializing_if = "Option::is_none")]
     unprotected_retirements: Option<u64>,
     /// Number of edited live files with status `draft`.
@@ -38,23 +44,30 @@ pub struct VerifyReport {
     /// Reason why the trusted head could not be read or updated.
     #[serde(skip_serializing_if = "Option::is_none")]
     trusted_head_error: Option<String>,
+    /// Findings of the verifier.
     findings: Vec<FindingReport>,
 }
 
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 struct AnchorReport {
+    /// `expected`, `trusted-head`, `revision` or `merge-base`.
     source: AnchorSource,
+    /// Time from which the head is trusted, in UTC.
     #[serde(skip_serializing_if = "Option::is_none")]
     since: Option<String>,
+    /// Revision of git, as the user named it.
     #[serde(skip_serializing_if = "Option::is_none")]
     revision: Option<String>,
+    /// Commit of git that contains the log.
     #[serde(skip_serializing_if = "Option::is_none")]
     commit: Option<String>,
     /// Number of checkpoints of the revision that this log lacks.
     #[serde(skip_serializing_if = "Option::is_none")]
     behind: Option<u64>,
+    /// Number of the checkpoint; 0 is the empty vault.
     checkpoint: CheckpointNumber,
+    /// Hash of the checkpoint; null for the empty vault.
     checkpoint_hash: Option<String>,
 }
 
@@ -86,16 +99,26 @@ impl From<&AnchorResult> for AnchorReport {
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub(super) struct FindingReport {
+    /// Stable code; `ctx help CODE` explains it.
     code: Code,
+    /// `damage`, `unsettled`, `working copy` or `note`.
     class: Class,
+    /// Path in the vault.
     path: String,
+    /// Number of the line in the file, if it is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     line: Option<usize>,
+    /// Id of the artifact; null if the finding is not about one.
     id: Option<String>,
+    /// Number of the version; null if the finding is not about one.
     version: Option<Version>,
+    /// Number of the checkpoint; null if the finding is not about one.
     checkpoint: Option<CheckpointNumber>,
+    /// Value that was expected.
     expected: Option<String>,
+    /// Value that was found.
     found: Option<String>,
+    /// Description of the finding.
     message: String,
 }
 
