@@ -5,6 +5,7 @@ use contextnest::files::vault::outside;
 use contextnest::record::staging::{self, Hydrated};
 
 use crate::harness::Place;
+use crate::reference::undocumented;
 use crate::stage::{ANA, hydrated, opened};
 
 /// A word of a published text that no command line contains.
@@ -191,12 +192,13 @@ fn handed_out(place: &Place) -> usize {
 }
 
 #[test]
-fn every_verb_names_its_schema() {
+fn every_verb_prints_a_report_of_the_reference() {
     run_every_verb(&mut |place, line, schema| {
         let output = place.ctx(&format!("{line} --json")).ok();
         let json = output.json(schema);
         assert!(json.as_object().unwrap().len() > 2, "{line}");
-        // There is one result, and nothing else that a program would have to skip.
+        assert_eq!(undocumented(schema, &json), [""; 0], "{line}: add a comment to the field");
+        // One result, and nothing beside it that a program would have to skip.
         assert_eq!(output.stderr, "", "{line}");
     });
 }

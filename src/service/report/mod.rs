@@ -27,6 +27,8 @@ pub mod pack;
 pub mod problem;
 pub(crate) mod prov;
 pub mod recover;
+#[cfg(feature = "mcp")]
+pub mod reference;
 pub mod resolve;
 pub mod restore;
 pub mod retention;
