@@ -257,7 +257,10 @@ fn endings_that_some_file_system_takes_for_one_are_refused() {
     place.remove("a.MD");
     place.write("b.mdx.md", "---\nstatus: published\n---\n# B\n");
     let left_out = place.ctx("publish --all").ok().stdout;
-    assert!(left_out.contains("`b.mdx` is the id of the file of that name"), "{left_out}");
+    assert!(
+        left_out.contains("`b.mdx` is the id of the file with exactly that name"),
+        "{left_out}"
+    );
     let found = place.ctx("verify").exits(1).stdout;
     assert!(found.contains("[published-without-history]"), "{found}");
 }

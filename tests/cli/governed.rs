@@ -183,7 +183,7 @@ fn scopes_at_which_a_limited_reader_has_no_role_are_counted_only() {
         "{}",
         own.whole()
     );
-    assert!(own.stderr.contains("2 scopes at which you have no role"), "{}", own.whole());
+    assert!(own.stderr.contains("2 scopes at which you do not have a role"), "{}", own.whole());
     let json = by(&place, "ana", "steward list --json").ok().stdout;
     assert!(!json.contains("hidden"), "{json}");
     assert!(by(&place, "bo", "steward list").ok().stdout.contains("nodes/hidden/"));

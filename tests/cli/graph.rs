@@ -290,7 +290,7 @@ fn validate_takes_anchors_of_mkdocs_for_those_of_their_headings() {
     place.write("nodes/a.md", format!("# A\n\n## X & Y\n\n## `--flag`\n\n{links}"));
     let warned = place.ctx("validate nodes/a").ok().stdout;
     assert_eq!(warned.matches("link-anchor").count(), 2, "{warned}");
-    assert!(warned.contains("no section `#-`") && warned.contains("no section `#xy`"), "{warned}");
+    assert!(warned.contains("a section `#-`") && warned.contains("a section `#xy`"), "{warned}");
 }
 
 #[test]

@@ -55,7 +55,7 @@ fn a_rewritten_log_is_no_power_cut() {
     place.write(&path, &rewritten);
     assert_eq!(codes(&place), [("audit-rollback".to_owned(), path.clone())]);
     let said = place.ctx("trace verify").exits(1).stdout;
-    assert!(said.contains("line 3 of the writer with another hash"), "{said}");
+    assert!(said.contains("line 3 of the writer, but the log has another hash"), "{said}");
     // Another program would continue the log; a power cut leaves junk after it.
     let longer = rehashed(&(rewritten.clone() + rewritten.lines().last().unwrap()), |n, line| {
         line["seq"] = n.into();

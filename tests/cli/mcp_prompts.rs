@@ -129,7 +129,7 @@ fn prompts_are_offered_with_the_tools_that_they_are_about() {
     }
     let review = get(&place, "mcp --profile reviewer", "review", json!({"id": "a\"\nb"}));
     let text = review["result"]["messages"][0]["content"]["text"].as_str().unwrap();
-    assert!(text.starts_with("Call context_review with `id`: \"a\\\"\\nb\" to see"), "{text}");
+    assert!(text.starts_with("Call context_review with `id`: \"a\\\"\\nb\" to show"), "{text}");
 }
 
 #[test]

@@ -535,7 +535,7 @@ fn approve_refuses_a_rejected_submission_after_a_rollback() {
     for line in ["approve nodes/a", "reject nodes/a --reason no"] {
         let refused = by(&place, "kim", line).exits(4);
         assert_eq!(code(&refused), "unexplained", "{line}");
-        assert!(refused.stderr.contains("was decided"), "{line}");
+        assert!(refused.stderr.contains("records a decision"), "{line}");
     }
     by(&place, "ana", "submit nodes/a").ok();
     by(&place, "ana", "submit nodes/a").ok();

@@ -113,10 +113,10 @@ fn the_project_is_the_repository_or_a_folder_above_the_vault() {
     git(&place, "-C .. init -q");
     place.ctx("skill install --skills .agents/skills").ok();
     let agents = fs::read_to_string(above.join("AGENTS.md")).unwrap();
-    assert!(agents.contains("The folder `vault` holds"), "{agents}");
+    assert!(agents.contains("The folder `vault` contains"), "{agents}");
     assert!(above.join(".agents/skills/contextnest-test/SKILL.md").exists());
     place.ctx("skill install --project .").ok();
-    assert!(place.read("AGENTS.md").contains("The folder `.` holds"));
+    assert!(place.read("AGENTS.md").contains("The folder `.` contains"));
     for (line, why) in [
         ("--project nodes", "does not contain the vault"),
         ("--project /nowhere", "cannot be opened"),

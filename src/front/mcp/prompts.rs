@@ -232,7 +232,7 @@ fn reviewing(id: Option<String>, vault: Option<String>) -> String {
     match given.is_empty() {
         true => format!("Call context_review to list pending submissions. {REVIEWING}"),
         false => {
-            format!("Call context_review with {given} to list pending submissions. {REVIEWING}")
+            format!("Call context_review with {given} to show the submission. {REVIEWING}")
         }
     }
 }

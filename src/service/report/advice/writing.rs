@@ -50,7 +50,7 @@ impl From<PublishError> for Failure {
                 .hint(Hint::call("{} publishes it with the stewards", Verb::GovernOn))
                 .hint("or remove the line from .context/config.yaml"),
             PublishError::Ungoverned => Self::new(Code::NotGoverned, message).hint(Hint::calls(
-                "{} {publishes}; {} turns on mandatory review",
+                "{} {publishes} a text; {} turns on mandatory review",
                 [Call::new(Verb::Publish).word("ID"), Verb::GovernOn.into()],
             )),
             PublishError::Review(why) => why.into(),

@@ -103,7 +103,7 @@ impl Note {
             }
             Self::NoContent(why) => shown(why).into_owned(),
             // True if they are hidden, and if they are absent.
-            Self::NoInstructions => "there are no instructions that you may read".to_owned(),
+            Self::NoInstructions => "no instructions that you can read are published".to_owned(),
             #[cfg(feature = "mcp")]
             Self::LongInstructions(tokens) => format!(
                 "the instructions ({tokens} tokens) do not fit; raise `budget`, or read \
