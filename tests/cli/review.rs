@@ -876,7 +876,7 @@ fn a_part_of_a_set_whose_end_no_line_names_is_not_decided_elsewhere() {
     }
     let listed = elsewhere(&place, "bo", "review").ok();
     assert!(listed.stdout.contains("nodes/b") && !listed.stdout.contains("nodes/a"));
-    assert!(listed.stderr.contains("version 3 of nodes/a is in no line"), "{}", listed.whole());
+    assert!(listed.stderr.contains("names version 3 of nodes/a;"), "{}", listed.whole());
     for line in ["approve nodes/b", "approve --change set", "reject nodes/b --reason no"] {
         assert_eq!(code(&elsewhere(&place, "bo", line).exits(4)), "unexplained", "{line}");
     }
@@ -1036,7 +1036,7 @@ fn a_change_whose_line_was_lost_is_replaced_part_by_part() {
     ");
     elsewhere(&place, "kim", "submit nodes/a --supersede").ok();
     let listed = elsewhere(&place, "bo", "review").ok();
-    assert!(listed.stderr.contains("version 2 of nodes/b is in no line"), "{}", listed.whole());
+    assert!(listed.stderr.contains("names version 2 of nodes/b;"), "{}", listed.whole());
     elsewhere(&place, "bo", "approve nodes/a").ok();
     elsewhere(&place, "kim", "submit nodes/b --supersede").ok();
     elsewhere(&place, "bo", "approve nodes/b").ok();

@@ -132,9 +132,17 @@ fn a_change_of_which_parts_are_hidden_is_not_said_to_be_named() {
     ");
     // A principal without a role gets the number of the scopes.
     let review = by(&place, "eve", "owners --access-review --json").ok();
-    assert!(review.whole().contains("2 scopes at which you have no role"), "{}", review.whole());
+    assert!(
+        review.whole().contains("2 scopes at which you do not have a role"),
+        "{}",
+        review.whole()
+    );
     let review = by(&place, "max", "owners --access-review --json").ok();
-    assert!(review.whole().contains("1 scope at which you have no role"), "{}", review.whole());
+    assert!(
+        review.whole().contains("1 scope at which you do not have a role"),
+        "{}",
+        review.whole()
+    );
 }
 
 #[test]
