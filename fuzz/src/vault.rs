@@ -66,7 +66,7 @@ impl Good {
         };
         let gone = |id: &str, author| {
             let id = id.parse().expect("it is an id");
-            retire(&open(), &[id], &author, Mode::default()).expect("it can be retired");
+            retire(&open(), &[id], (&author, Mode::default()), None).expect("it can be retired");
         };
         all(by(0, Some("first")));
         for (number, (old, new)) in

@@ -436,8 +436,7 @@ impl<'r> Recorded<'r> {
             return Likeness::Same;
         }
         Likeness::Parts {
-            has_its_fields: what_was_given(&parsed.frontmatter)
-                == what_was_given(&made.frontmatter),
+            has_its_fields: base_fields(&parsed.frontmatter) == base_fields(&made.frontmatter),
             becomes_it: self.becomes((live, parsed), text, &made),
         }
     }
@@ -456,7 +455,7 @@ impl<'r> Recorded<'r> {
 }
 
 /// Returns the fields that name the version that a text was edited from.
-fn what_was_given(fields: &Frontmatter) -> (Option<Version>, Option<&String>, Option<&String>) {
+fn base_fields(fields: &Frontmatter) -> (Option<Version>, Option<&String>, Option<&String>) {
     (fields.version, fields.updated_at.as_ref(), fields.checksum.as_ref())
 }
 

@@ -213,19 +213,19 @@ pub(crate) struct StagedRef {
 pub(crate) struct FileRef {
     pub(crate) bytes: u64,
     pub(crate) sha256: String,
-    /// Kind of the file, as [`what_is`] returns it.
+    /// Kind of the file, as [`file_kind`] returns it.
     pub(crate) what: String,
 }
 
 impl FileRef {
     pub(crate) fn of(path: &str, bytes: &[u8]) -> Self {
         let sha256 = Digest::of(bytes).to_string();
-        Self { bytes: bytes.len() as u64, sha256, what: what_is(path).to_owned() }
+        Self { bytes: bytes.len() as u64, sha256, what: file_kind(path).to_owned() }
     }
 }
 
 /// Returns the kind of a file of a bundle, by its name (EVID-13).
-pub(crate) fn what_is(path: &str) -> &'static str {
+pub(crate) fn file_kind(path: &str) -> &'static str {
     match path {
         LINES => "lines of the access log",
         CHECKPOINTS => "lines of the checkpoint log",

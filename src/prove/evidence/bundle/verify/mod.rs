@@ -20,7 +20,7 @@ mod versions;
 use std::collections::BTreeMap;
 
 use super::manifest::{
-    FileRef, Gap, INDEX, MANIFEST, Manifest, ManifestFault, README, Scope, ScopeKind, what_is,
+    FileRef, Gap, INDEX, MANIFEST, Manifest, ManifestFault, README, Scope, ScopeKind, file_kind,
 };
 use super::{MAX_BUNDLE, MAX_FILES, MAX_MANIFEST, page, tar};
 use crate::record::audit::{HeadRef, Line};
@@ -302,8 +302,8 @@ fn file(
     if bytes.len() as u64 != listed.bytes || found != listed.sha256 {
         return contradicted(format!("it has hash {found}, and the manifest another"));
     }
-    if !["", what_is(path)].contains(&listed.what.as_str()) {
-        let what = what_is(path);
+    if !["", file_kind(path)].contains(&listed.what.as_str()) {
+        let what = file_kind(path);
         return contradicted(format!("the manifest does not describe it as `{what}`"));
     }
     if ![README, INDEX].contains(&path) {
