@@ -129,13 +129,9 @@ pub(crate) fn adopt(
     let includes = Includes::Only(&[&id]);
     let what = Event { author, mode, subjects: &[], includes, gate: Gate::Ungoverned };
     event(vault, &what, |transaction, outcome| {
-        match transaction.edited(&id, &edit) {
-            Ok(Governed::Version(item)) => {
-                outcome.items.push(*item);
-                transaction.drop_without_history();
-            }
-            Ok(_) => outcome.unchanged.push(id.clone()),
-            Err(refusal) => outcome.refused.push(refusal),
+        transaction.prepare_edit(&id, &edit, outcome);
+        if !outcome.items.is_empty() {
+            transaction.drop_without_history();
         }
         Ok(())
     })
@@ -168,11 +164,7 @@ fn set(
             transaction.begin_after(std::slice::from_ref(id));
             return transaction.submit_edit(id, &edit, outcome);
         }
-        match transaction.edited(id, &edit) {
-            Ok(Governed::Version(item)) => outcome.items.push(*item),
-            Ok(_) => outcome.unchanged.push(id.clone()),
-            Err(refusal) => outcome.refused.push(refusal),
-        }
+        transaction.prepare_edit(id, &edit, outcome);
         Ok(())
     })
 }
@@ -289,7 +281,21 @@ impl Transaction<'_> {
         if self.submits.is_some() { Change::Step(Step::Submit) } else { change }
     }
 
-    pub(super) fn edited(
+    /// Prepares a version of a governance file as a program edits it, and adds it to the outcome.
+    pub(super) fn prepare_edit(
+        &self,
+        id: &DocumentId,
+        edit: &impl Fn(&str) -> Result<String, String>,
+        outcome: &mut Outcome,
+    ) {
+        match self.edited(id, edit) {
+            Ok(Governed::Version(item)) => outcome.items.push(*item),
+            Ok(_) => outcome.unchanged.push(id.clone()),
+            Err(refusal) => outcome.refused.push(refusal),
+        }
+    }
+
+    fn edited(
         &self,
         id: &DocumentId,
         edit: &impl Fn(&str) -> Result<String, String>,

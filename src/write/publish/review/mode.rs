@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::super::governance_files::{Governed, Includes};
+use super::super::governance_files::Includes;
 use super::super::{Author, Event, Gate, Mode, Outcome, PublishError, event};
 use super::ReviewError;
 use super::queue::whole_queue;
@@ -52,14 +52,9 @@ pub fn begin(
     event(vault, &Event { author, mode, subjects: &[], includes, gate }, |transaction, outcome| {
         outcome.stuck.clone_from(&stuck);
         for (n, id) in ids.iter().enumerate() {
-            let prepared = match n {
-                0 => transaction.edited(id, &edit),
-                _ => transaction.edited(id, &|text| Ok(text.to_owned())),
-            };
-            match prepared {
-                Ok(Governed::Version(item)) => outcome.items.push(*item),
-                Ok(_) => outcome.unchanged.push(id.clone()),
-                Err(refusal) => outcome.refused.push(refusal),
+            match n {
+                0 => transaction.prepare_edit(id, &edit, outcome),
+                _ => transaction.prepare_edit(id, &|text| Ok(text.to_owned()), outcome),
             }
         }
         Ok(())

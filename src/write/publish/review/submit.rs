@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::super::governance_files::{Governed, Includes};
+use super::super::governance_files::Includes;
 use super::super::transaction::{Submits, Transaction};
 use super::super::{
     Act, Author, Event, Gate, Mode, NewDocument, Outcome, PublishError, Which, check_place, event,
@@ -119,11 +119,7 @@ impl Transaction<'_> {
         outcome: &mut Outcome,
     ) -> Result<(), PublishError> {
         let waits = self.begin_change(None, outcome)?;
-        match self.edited(id, &edit) {
-            Ok(Governed::Version(item)) => outcome.items.push(*item),
-            Ok(_) => outcome.unchanged.push(id.clone()),
-            Err(refusal) => outcome.refused.push(refusal),
-        }
+        self.prepare_edit(id, &edit, outcome);
         self.check_submitted(outcome, &Checks::plain(&waits))
     }
 
