@@ -35,6 +35,8 @@ pub struct CheckpointSource {
     viewer: OnceLock<Option<Viewer>>,
     /// Head of the index, with the rules in force.
     in_force: OnceLock<Option<(CheckpointNumber, InForce)>>,
+    /// True if a trusted head vouches for what is read, once it was compared.
+    vouched: OnceLock<bool>,
 }
 
 /// Kind of question that a command will ask.
@@ -243,13 +245,18 @@ impl CheckpointSource {
 
     /// Returns true if a trusted head vouches for what is read; false if no head is trusted.
     fn vouched(&self, vault: &Vault) -> Result<bool, HeadError> {
-        match (&self.index, self.log.get()) {
-            (Some(index), _) => trusted_head::vouches(vault, index.head(), |n| index.hash_of(n)),
-            (None, Some(log)) => {
-                log.sound().map_or(Ok(false), |log| trusted_head::vouches_for(vault, &log))
-            }
-            (None, None) => Ok(false),
+        if let Some(known) = self.vouched.get() {
+            return Ok(*known);
         }
+        let is_vouched = match (&self.index, self.log.get()) {
+            (Some(index), _) => trusted_head::vouches(vault, index.head(), |n| index.hash_of(n))?,
+            (None, Some(log)) => match log.sound() {
+                Ok(log) => trusted_head::vouches_for(vault, &log)?,
+                Err(_) => false,
+            },
+            (None, None) => return Ok(false),
+        };
+        Ok(*self.vouched.get_or_init(|| is_vouched))
     }
 
     /// Returns the state at the last checkpoint of the log. Its hash is recomputed only once.
