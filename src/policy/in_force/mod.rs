@@ -9,6 +9,7 @@
 mod acts;
 mod approvals;
 mod decided;
+mod lost;
 mod moves;
 mod sealings;
 mod timeline;
@@ -16,6 +17,7 @@ mod timeline;
 pub(crate) use acts::{ActJudge, NotMade, version_made};
 pub(crate) use approvals::{Approvals, Taken};
 pub(crate) use decided::{Contradiction, Decided, contradictions};
+pub(crate) use lost::LostRules;
 pub(crate) use moves::{Judge, Moves};
 pub(crate) use sealings::Sealings;
-pub(crate) use timeline::{File, InForce, LostRules, Mode, TextInForce};
+pub(crate) use timeline::{File, InForce, Mode, TextInForce};
