@@ -89,8 +89,8 @@ pub enum LogError {
     /// No trusted head vouches for the log, and a version of the configuration that it does not seal
     /// limits readers.
     #[error(
-        "the log does not seal the last version of `.context/config.yaml`, by which only stewards read \
-         this vault"
+        "the log does not seal the last version of `.context/config.yaml`, which limits reading to \
+         stewards"
     )]
     LostLimit,
     /// The file cannot be read.
