@@ -163,6 +163,17 @@ fn another_history_in_the_same_place_is_a_fork() {
 }
 
 #[test]
+fn edited_copies_do_not_hide_that_nothing_anchors_the_log() {
+    let place = Place::published(&[("nodes/x", "# X\n")]);
+    place.edit("nodes/x.md", "# X", "# Y");
+    let verified = |place: &Place| place.ctx("verify").exits(1).stdout;
+    assert!(!verified(&place).contains("not anchored"), "{}", verified(&place));
+    place.ctx("head forget").ok();
+    let text = verified(&place);
+    assert!(text.starts_with("intact, working copy differs\n  not anchored: "), "{text}");
+}
+
+#[test]
 fn nothing_is_anchored_by_an_empty_log() {
     let place = Place::vault();
     let head = place.ctx("head --json").exits(1).json("ctx.head");

@@ -493,7 +493,9 @@ fn impact_lists_who_was_handed_a_document_and_what_was_replaced_by_then() {
     place.ctx("resolve contextnest://nodes/fees@2 --bodies --session s4").ok();
     assert_eq!(listed("--superseded"), ["s3 v1", "s4 v2"]);
     let text = place.ctx("impact nodes/fees --superseded -n 1").ok().stdout;
-    assert!(text.contains("replaced 2026-11-21T10:00:1"), "{text}");
+    assert!(text.contains("retired 2026-11-21T10:00:1"), "{text}");
+    let text = place.ctx("impact nodes/fees 1 --superseded").ok().stdout;
+    assert!(text.contains("replaced 2026-11-21T10:00:0"), "{text}");
     // A log that was altered cannot be relied on.
     let (path, log) = file(&place);
     let lines: Vec<&str> = log.lines().skip(1).collect();

@@ -21,7 +21,7 @@ use crate::values::text_util::argument;
 /// List who read a document, and in which version
 ///
 /// Reads the access logs of this machine and of the vault, the oldest access first. `replaced`
-/// marks a version that had been replaced or retired when it was returned, as for a past
+/// or `retired` marks a version that was no longer in force when it was returned, as for a past
 /// checkpoint. `ctx trace show TRACE` prints one access. Accesses of a document before it was moved
 /// are listed under its former id, which a hint names.
 #[derive(Debug, clap::Args)]
@@ -146,7 +146,8 @@ fn of_text(access: &ImpactRow) -> String {
 
 fn row(access: &ImpactRow) -> Vec<String> {
     let session = session_of(access.session.as_deref(), access.session_implicit);
-    let ended = access.superseded_at.as_ref().map_or(String::new(), |at| format!("replaced {at}"));
+    let event = if access.retired { "retired" } else { "replaced" };
+    let ended = access.superseded_at.as_ref().map_or(String::new(), |at| format!("{event} {at}"));
     let finding = access.unapproved.as_deref().map(|finding| shown(finding).into_owned());
     vec![
         access.trace.clone(),

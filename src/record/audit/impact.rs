@@ -5,7 +5,7 @@ use super::event::Event;
 use super::filter::Filter;
 use super::line::Line;
 use super::text::{Part, Text};
-use crate::record::chain::history::{Entry, History};
+use crate::record::chain::history::History;
 use crate::values::model::number::Version;
 use crate::values::model::timestamp::Timestamp;
 
@@ -24,8 +24,17 @@ pub struct Reading {
     pub checkpoint: Option<u64>,
     /// The SHA-256 of the text that was handed out, or of the result.
     pub sha256: String,
-    /// The time when the version was replaced or retired, if that was before the access.
-    pub ended: Option<Timestamp>,
+    /// The end of the version, if that was before the access.
+    pub ended: Option<Ended>,
+}
+
+/// The publication or retirement after which a version was no longer in force.
+#[derive(Clone, Copy, Debug)]
+pub struct Ended {
+    /// The time of that event.
+    pub at: Timestamp,
+    /// True if the event was a retirement.
+    pub is_retired: bool,
 }
 
 /// Returns the texts and hydrations of a line that match a filter. All of them must be of the
@@ -34,7 +43,7 @@ pub fn readings(line: &Line, filter: &Filter, history: &History) -> Vec<Reading>
     let at: Option<Timestamp> = line.at.parse().ok();
     let ended = |version| {
         let ended = ended(history, Version(version));
-        ended.filter(|ended| at.is_none_or(|at| at >= *ended))
+        ended.filter(|ended| at.is_none_or(|at| at >= ended.at))
     };
     match &line.event {
         Event::Access(access) => {
@@ -63,9 +72,12 @@ pub fn readings(line: &Line, filter: &Filter, history: &History) -> Vec<Reading>
     }
 }
 
-/// Returns the time when a version was replaced or retired: that of the first later version that
-/// was published or that records a retirement.
-fn ended(history: &History, version: Version) -> Option<Timestamp> {
+/// Returns the end of a version: the first later version that was published or that records a
+/// retirement.
+fn ended(history: &History, version: Version) -> Option<Ended> {
     let later = history.entries().filter(|entry| entry.version > version);
-    later.filter_map(Entry::event_at).min()
+    let events = later.filter_map(|entry| {
+        entry.event_at().map(|at| Ended { at, is_retired: entry.is_retirement() })
+    });
+    events.min_by_key(|ended| ended.at)
 }

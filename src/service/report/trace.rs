@@ -202,6 +202,9 @@ pub struct ImpactRow {
     pub sha256: String,
     /// Time at which the version was replaced or retired, if that was before the access.
     pub superseded_at: Option<String>,
+    /// True if the version was retired, and not replaced.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub retired: bool,
     /// Problem with the approval of the version.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unapproved: Option<String>,
@@ -234,7 +237,8 @@ impl ImpactRow {
             version: reading.version,
             checkpoint: reading.checkpoint,
             sha256: reading.sha256,
-            superseded_at: reading.ended.map(|at| at.to_string()),
+            superseded_at: reading.ended.map(|ended| ended.at.to_string()),
+            retired: reading.ended.is_some_and(|ended| ended.is_retired),
             unapproved: None,
             log_of: log_of(elsewhere),
         }

@@ -64,6 +64,9 @@ fn summary(ui: &mut Ui<'_>, report: &Report) {
         ui.line(&format!("  {}", anchor(held)));
     }
     let vouched = report.anchors.iter().filter(|held| held.vouches());
+    if report.verdict == Verdict::WorkingCopyDiffers && vouched.clone().next().is_none() {
+        ui.line("  not anchored: a truncated or replaced log would not be detected");
+    }
     if let Some(newest) = vouched.map(|held| held.checkpoint).max()
         && newest.0 < report.checkpoints
     {
