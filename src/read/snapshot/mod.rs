@@ -29,6 +29,7 @@ pub(crate) mod ranges;
 mod ranking;
 mod readable;
 mod repeated;
+mod resolution;
 pub(crate) mod seals;
 mod served;
 mod sets_from_index;
@@ -37,14 +38,13 @@ pub mod tokens;
 pub(crate) mod traced;
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::convert::Infallible;
 use std::sync::{Arc, OnceLock};
 
 use crate::files::vault::Vault;
 use crate::files::vault::config::Config;
 use crate::files::vault::federation::Authorities;
-use crate::policy::in_force::LostRules;
 use crate::policy::viewer::Viewer;
 use crate::read::index::{At, Damaged};
 use crate::record::chain::error::ChainError;
@@ -57,7 +57,6 @@ use crate::record::checkpoint::fault::LogError;
 use crate::record::checkpoint::state::PublishedSet;
 use crate::text::document::frontmatter::{Frontmatter, Status};
 use crate::text::document::obsidian::Markup;
-use crate::text::document::sections::Section;
 use crate::text::selector::matches::Drafts;
 use crate::text::selector::{self, Atom};
 use crate::values::model::digest::Digest;
@@ -82,6 +81,7 @@ pub(crate) use listing::{Listed, Listing};
 pub(crate) use page::Page;
 pub use plan::{PlanError, QueryPlan};
 pub use ranking::Ranking;
+pub use resolution::{Resolution, ResolveError, Withheld};
 pub use served::Served;
 
 /// A vault as it was at one checkpoint.
@@ -110,63 +110,6 @@ pub struct Snapshot<'v> {
 /// The configuration that a checkpoint seals, once it was read. An error contains the defaults, if
 /// it cannot be parsed.
 type SealedConfig = Arc<OnceLock<Option<Result<Config, Config>>>>;
-
-/// A document of the checkpoint that may not be served.
-#[derive(Debug)]
-pub struct Withheld {
-    /// Id of the document.
-    pub id: DocumentId,
-    /// Reason why it may not be served.
-    pub why: ChainError,
-}
-
-impl Withheld {
-    /// Makes a withheld document with its reason, which says if git leaves the history out.
-    pub(crate) fn new(vault: &Vault, id: &DocumentId, why: ChainError) -> Self {
-        Self { id: id.clone(), why: why.explained(vault, id) }
-    }
-
-    /// Makes a withheld file of the rules that cannot be read.
-    pub(crate) fn of_rules(vault: &Vault, lost: &LostRules) -> Self {
-        Self::new(vault, &lost.id, lost.fault(vault.files()))
-    }
-}
-
-/// Answer to a selector.
-#[derive(Debug, Default)]
-pub struct Resolution {
-    /// Documents: those that a search found by rank, then the others in byte order of their ids.
-    /// Each source comes after those that it depends on.
-    pub documents: Vec<Served>,
-    /// Sections that a document is narrowed to, in the order of its text. Other documents are
-    /// returned whole.
-    pub sections: BTreeMap<DocumentId, Vec<Section>>,
-    /// Ranks of the documents that a search found.
-    pub ranking: Ranking,
-    /// Documents that had to be read and failed, in byte order of their ids.
-    pub withheld: Vec<Withheld>,
-}
-
-impl Resolution {
-    /// Adds further withheld documents, without duplicates.
-    pub fn withhold(&mut self, others: &mut Vec<Withheld>) {
-        self.withheld.append(others);
-        self.withheld.sort_by(|a, b| a.id.cmp(&b.id));
-        self.withheld.dedup_by(|a, b| a.id == b.id);
-    }
-}
-
-/// Reason why a selector cannot be answered.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum ResolveError {
-    /// The published documents cannot be read.
-    #[error(transparent)]
-    Log(#[from] LogError),
-    /// A document of the answer lacks a requested section.
-    #[error(transparent)]
-    Section(#[from] UnknownSection),
-}
 
 /// Kind of words for a hint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
