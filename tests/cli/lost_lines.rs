@@ -17,25 +17,25 @@ fn found(place: &Place) -> Vec<String> {
 }
 
 /// Keeps the first `lines` lines of a file.
-fn keep(place: &Place, path: &str, lines: usize) {
+pub(crate) fn keep(place: &Place, path: &str, lines: usize) {
     let kept: String = place.read(path).split_inclusive('\n').take(lines).collect();
     place.write(path, kept);
 }
 
-fn commit(place: &Place) {
+pub(crate) fn commit(place: &Place) {
     git(place, "add -A");
     git(place, "commit -q -m state");
 }
 
 /// Returns a vault in a repository, with a commit on `main`.
-fn repository(setting: &str) -> Place {
+pub(crate) fn repository(setting: &str) -> Place {
     let place = with(setting);
     git(&place, "init -q -b main");
     commit(&place);
     place
 }
 
-fn read(place: &Place, times: usize) {
+pub(crate) fn read(place: &Place, times: usize) {
     for n in 0..times {
         place.ctx(&format!("read nodes/a --session s{n}")).ok();
     }
@@ -103,7 +103,7 @@ fn a_log_of_a_branch_that_was_merged_is_not_truncated_unseen() {
 }
 
 /// Returns a repository in which results of a source are staged.
-fn staging_repository() -> Place {
+pub(crate) fn staging_repository() -> Place {
     let place = Place::vault();
     let config = place.read(".context/config.yaml");
     place.write(".context/config.yaml", config + "staging: {enabled: true}\n");
@@ -113,7 +113,7 @@ fn staging_repository() -> Place {
     place
 }
 
-fn record(place: &Place, times: usize) {
+pub(crate) fn record(place: &Place, times: usize) {
     for n in 0..times {
         let line = "source record sources/prices --session s --tools list_prices --server shop";
         place.typed(line).stdin(format!("result {n}")).run().ok();
@@ -122,7 +122,7 @@ fn record(place: &Place, times: usize) {
 
 /// Returns the path of the only staging chain.
 #[track_caller]
-fn chain(place: &Place) -> String {
+pub(crate) fn chain(place: &Place) -> String {
     let chains = files_in(place.root()).into_keys();
     let chains: Vec<String> =
         chains.filter(|path| path.starts_with(".context/staging/chains/")).collect();

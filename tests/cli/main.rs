@@ -96,6 +96,7 @@ mod openings;
 mod opens;
 mod other_paths;
 mod packs;
+mod past_logs;
 mod produced;
 mod properties;
 mod provenance;

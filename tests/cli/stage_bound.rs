@@ -225,7 +225,10 @@ fn a_chain_that_was_truncated_or_replaced_before_a_bound_line_is_found_by_everyo
             "[staged-rollback] {path}, checkpoint 2: checkpoint 2 binds line 2, which the chain does not have, nor 1 later bound line"
         );
         assert!(told.contains(&line), "{told}");
-        assert!(told.contains("A line that a checkpoint binds cannot be given up."), "{told}");
+        assert!(
+            told.contains("A line that a checkpoint binds or a revision has cannot be given up."),
+            "{told}"
+        );
         // No later event binds the lost lines, and they stay lost.
         publish(&place);
         assert_eq!(last_set(&place)[&path], Value::Null);

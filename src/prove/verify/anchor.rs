@@ -5,6 +5,7 @@
 
 use super::finding::{Code, Finding};
 use super::log::View;
+use crate::record::audit::past::PastLogs;
 use crate::record::trusted_head::{Head, Lost, TrustedHead};
 use crate::values::codes::serialize_as_words;
 use crate::values::model::digest::Digest;
@@ -17,6 +18,8 @@ pub struct Anchor {
     /// Source of the anchor.
     pub source: AnchorSource,
     known: Known,
+    /// Audit logs and staging chains at the revision or merge base.
+    pub(super) logs: Option<PastLogs>,
 }
 
 /// Source of an anchor.
@@ -60,6 +63,27 @@ impl AnchorSource {
             Self::MergeBase { .. } => "merge-base",
         }
     }
+
+    /// Returns how something is known from the source, for people.
+    pub(super) fn known(&self) -> String {
+        match self {
+            Self::Expected => "expected".to_owned(),
+            Self::Trusted { .. } => "trusted on this machine".to_owned(),
+            Self::Revision { name, .. } => format!("known from revision {name}"),
+            Self::MergeBase { name, .. } => format!("known from the merge base with {name}"),
+        }
+    }
+
+    /// Returns the explanation that a branch may be behind the revision; empty for other sources.
+    pub(super) fn fork(&self) -> String {
+        // Only git knows whether a branch is behind another one.
+        match self {
+            Self::Revision { name, .. } => format!(
+                "; this branch is behind {name}, or its log was rolled back: `--since-fork {name}` accepts the former"
+            ),
+            _ => String::new(),
+        }
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -96,20 +120,20 @@ impl AnchorResult {
 impl Anchor {
     /// Makes an anchor of a hash that one of the log's checkpoints must have.
     pub fn expected(hash: Digest) -> Self {
-        Self { source: AnchorSource::Expected, known: Known::Somewhere(hash) }
+        Self { source: AnchorSource::Expected, known: Known::Somewhere(hash), logs: None }
     }
 
     /// Makes an anchor of a trusted head.
     pub fn remembered(trusted: &TrustedHead) -> Self {
         let source = AnchorSource::Trusted { since: trusted.at };
-        Self { source, known: Known::Head(trusted.head) }
+        Self { source, known: Known::Head(trusted.head), logs: None }
     }
 
     /// Makes an anchor of the hashes of all checkpoints at a revision. The log must begin
     /// with them.
     pub fn revision(name: String, commit: String, hashes: Vec<Digest>) -> Self {
         let source = AnchorSource::Revision { name, commit };
-        Self { source, known: Known::Sequence(hashes) }
+        Self { source, known: Known::Sequence(hashes), logs: None }
     }
 
     /// Makes an anchor of the hashes of all checkpoints at a merge base, with which the log must
@@ -121,7 +145,14 @@ impl Anchor {
         theirs: Vec<Digest>,
     ) -> Self {
         let source = AnchorSource::MergeBase { name, commit, behind: 0 };
-        Self { source, known: Known::Fork { base, theirs } }
+        Self { source, known: Known::Fork { base, theirs }, logs: None }
+    }
+
+    /// Returns the anchor with the audit logs and staging chains of its revision or merge base, which
+    /// must be the beginning of the present ones.
+    #[must_use]
+    pub(crate) fn with_logs(self, logs: PastLogs) -> Self {
+        Self { logs: Some(logs), ..self }
     }
 
     /// Checks that the log contains the anchor; returns a finding otherwise.
@@ -185,19 +216,7 @@ fn sequence(hashes: &[Digest], view: &View) -> Option<Lost> {
 
 /// Returns the finding for a head that the log does not contain.
 fn finding_of(why: &Lost, source: &AnchorSource, path: &str) -> Finding {
-    let known = match source {
-        AnchorSource::Expected => "expected".to_owned(),
-        AnchorSource::Trusted { .. } => "trusted on this machine".to_owned(),
-        AnchorSource::Revision { name, .. } => format!("known from revision {name}"),
-        AnchorSource::MergeBase { name, .. } => format!("known from the merge base with {name}"),
-    };
-    // Only git knows whether a branch is behind another one.
-    let fork = match source {
-        AnchorSource::Revision { name, .. } => format!(
-            "; this branch is behind {name}, or its log was rolled back: `--since-fork {name}` accepts the former"
-        ),
-        _ => String::new(),
-    };
+    let (known, fork) = (source.known(), source.fork());
     match why {
         Lost::Rollback { checkpoint, hash, last } => {
             let message = format!("it is {known}, but the log ends at checkpoint {last}{fork}");

@@ -317,7 +317,7 @@ fn beginning(text: &str) -> String {
     format!("{}{}", &text[..end], if end < text.len() { "…" } else { "" })
 }
 
-fn unreadable(why: &dyn std::fmt::Display, dir: &str) -> Finding {
+pub(super) fn unreadable(why: &dyn std::fmt::Display, dir: &str) -> Finding {
     Finding::new(Code::AuditMalformed, dir, format!("unreadable: {why}"))
 }
 

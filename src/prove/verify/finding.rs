@@ -61,7 +61,7 @@ codes! {
     AuditMalformed "audit-malformed" Class::Damage, "A line of an audit log in the vault cannot be read, is not in canonical form, or has a value that no writer records.";
     AuditChainMismatch "audit-chain-mismatch" Class::Damage, "A line of an audit log in the vault does not match its hash, or does not follow the line before it.";
     AuditGap "audit-gap" Class::Damage, "An audit log in the vault lacks lines at its beginning or between two lines.";
-    AuditRollback "audit-rollback" Class::Damage, "An audit log in the vault lacks the last line that this user wrote to it, or a line that a checkpoint binds.";
+    AuditRollback "audit-rollback" Class::Damage, "An audit log in the vault lacks the last line that this user wrote to it, or a line that a checkpoint binds or a revision has.";
     AuditContradicts "audit-contradicts" Class::Damage, "A change log names a checkpoint, or a version of a review, that is missing or has another hash, or contradicts the log or the histories.";
     StagedMalformed "staged-malformed" Class::Damage, "A line of a staging chain cannot be read, is not in canonical form, or has a value that no writer records.";
     StagedChainMismatch "staged-chain-mismatch" Class::Damage, "A line of a staging chain does not match its hash, does not follow the line before it, or names an entry that no chain contains.";
@@ -69,7 +69,7 @@ codes! {
     StagedMissing "staged-missing" Class::Damage, "The content of a staged entry is missing, and no act ended the entry.";
     StagedContradicts "staged-contradicts" Class::Damage, "A staged entry is older than its checkpoint, was collected before its retention ended, or was promoted to a document that does not name it.";
     StagedUnauthorised "staged-unauthorised" Class::Damage, "A principal acted on a staged entry without the required role.";
-    StagedRollback "staged-rollback" Class::Damage, "A staging chain lacks the last line that this user wrote to it, or a line that a checkpoint binds.";
+    StagedRollback "staged-rollback" Class::Damage, "A staging chain lacks the last line that this user wrote to it, or a line that a checkpoint binds or a revision has.";
     ApprovalMissing "approval-missing" Class::Damage, "A version was published or retired in a governed vault without the approvals that its scope requires.";
     ApprovalSelf "approval-self" Class::Damage, "An author of a submission approved it.";
     ApprovalUnauthorised "approval-unauthorised" Class::Damage, "A principal submitted, approved or completed a change without the role that this needs, or a step of it is dated before an earlier version.";

@@ -8,7 +8,8 @@
 //! its live file. `changes` checks the change logs, `staged` the staged results, and `bound_chains`
 //! their bound lines. `review_steps` and `reviewed` check the reviews, and `line_claims` other
 //! claims of lines. `moved`, `left_out` and `reformatted` explain findings, and `capped` limits
-//! their number. `anchor` compares the log with what is known from elsewhere.
+//! their number. `anchor` compares the log with what is known from elsewhere, and `past_logs` the
+//! audit logs and staging chains.
 
 mod anchor;
 mod artifact;
@@ -20,6 +21,7 @@ mod left_out;
 mod line_claims;
 mod log;
 mod moved;
+mod past_logs;
 mod reformatted;
 mod remedy;
 mod review_steps;
@@ -254,6 +256,7 @@ fn recompute(vault: &Vault, request: &Request, supposed: Option<Log>) -> Result<
             let found;
             (found, steps) = changes::check(vault, &view, &rules);
             findings.extend(found);
+            findings.extend(past_logs::check(vault, &request.anchors));
             findings.extend(staged::older(&staged, log.as_ref(), &steps));
             let (named, found) = steps.ids();
             findings.extend(found);

@@ -252,7 +252,7 @@ impl Code {
                 ],
             ),
             Self::AuditRollback => Hint::call(
-                "Restore the checkpoint log, the histories and `.context/audit` together from git or a backup. If the vault was reset on purpose, run {}: it is recorded, too.",
+                "Restore the checkpoint log, the histories and `.context/audit` together from git or a backup. If the vault was reset on purpose, run {}: it is recorded, too. A line of a revision cannot be given up: compare with a later one.",
                 Verb::HeadTrust,
             ),
             Self::StagedMalformed
@@ -266,7 +266,7 @@ impl Code {
             }
             Self::StagedUnproved => "Ask the principal. The line is valid, but no content is removed because of it: a reviewer who agrees erases the entry. Remove `promoted_from` from a document that was not made by a promotion.".into(),
             Self::StagedRollback => Hint::call(
-                "Restore `.context/staging` from git or a backup. If the vault was reset on purpose, run {}: it is recorded, too. A line that a checkpoint binds cannot be given up.",
+                "Restore `.context/staging` from git or a backup. If the vault was reset on purpose, run {}: it is recorded, too. A line that a checkpoint binds or a revision has cannot be given up.",
                 Verb::HeadTrust,
             ),
             Self::StagedTorn => "The next result of the same source and user removes it; nothing else is needed.".into(),

@@ -6,7 +6,7 @@ use std::io;
 
 use super::blocks::{Ending, LineReader, LogFile};
 use super::canonical::Members;
-use super::chain::Logs;
+use super::chain::{LogFiles, Logs};
 use super::hydration::Hydration;
 use super::line::{Line, TraceId};
 use crate::record::journal::{End, WriterId, last_line};
@@ -48,10 +48,16 @@ impl Logs {
     /// # Errors
     /// Fails if a file cannot be read.
     pub(super) fn standing(&self, writer: &WriterId, end: &End) -> io::Result<Standing> {
-        let name = writer.to_string();
-        if end.seq == 0 || self.cuts().of_writer(&name).iter().any(|cut| end.seq <= cut.seq) {
-            return Ok(Standing::Has);
+        let cuts = self.cuts().of_writer(&writer.to_string());
+        match end.seq == 0 || cuts.iter().any(|cut| end.seq <= cut.seq) {
+            true => Ok(Standing::Has),
+            false => self.unpruned(writer, end),
         }
+    }
+
+    /// Works like [`Logs::standing`], but a line that was pruned is missing.
+    pub(super) fn unpruned(&self, writer: &WriterId, end: &End) -> io::Result<Standing> {
+        let name = writer.to_string();
         let Some(files) = self.files.get(writer) else { return Ok(Standing::Absent) };
         let found = self.find(&TraceId::of(&name, end.seq))?;
         let mut found = found.iter().filter(|line| writer.is(&line.writer)).peekable();
@@ -60,12 +66,17 @@ impl Logs {
         if found.any(is_it) {
             return Ok(Standing::Has);
         }
-        let lasts = files.firsts.iter().map(|first| self.last_sound(writer, *first));
-        let last = lasts.collect::<io::Result<Vec<_>>>()?.into_iter().flatten().max();
-        Ok(match last.unwrap_or(0) {
+        Ok(match self.last_of(writer, files)? {
             last if is_there || last >= end.seq => Standing::Another,
             last => Standing::Shorter(last),
         })
+    }
+
+    /// Returns the number of the last sound line of a writer; 0 if there is none.
+    pub(super) fn last_of(&self, writer: &WriterId, files: &LogFiles) -> io::Result<u64> {
+        let lasts = files.firsts.iter().map(|first| self.last_sound(writer, *first));
+        let last = lasts.collect::<io::Result<Vec<_>>>()?.into_iter().flatten().max();
+        Ok(last.unwrap_or(0))
     }
 
     /// Returns the number of the last sound line of a file. A crash may have left other lines

@@ -13,7 +13,7 @@
 //!   lines, `find` finds the line of a trace, and `follow` waits for new lines. `prior`, `impact`
 //!   and `raw` answer questions, and `sight` limits what a reader may see.
 //! - Several places: `elsewhere` reads the logs of other paths, `collect` joins the logs of several
-//!   machines, and `missing` finds lines of this user that the vault lacks.
+//!   machines, `missing` finds lines of this user that the vault lacks, and `past` lines of a revision.
 //! - Deleting: `prune` deletes the oldest accesses, except those of a `hold`, and `cut` is the
 //!   record of it.
 
@@ -41,6 +41,7 @@ mod impact;
 mod labels;
 mod line;
 pub(crate) mod missing;
+pub(crate) mod past;
 mod pattern;
 mod place;
 mod prior;

@@ -40,7 +40,7 @@ impl WriterId {
     }
 
     /// Parses the name of a file into its writer and the number of its first line.
-    fn of_file(name: &str) -> Option<(Self, u64)> {
+    pub(crate) fn of_file(name: &str) -> Option<(Self, u64)> {
         let stem = name.strip_suffix(".jsonl")?;
         let (writer, first) = match stem.split_once('.') {
             None => (stem, 1),

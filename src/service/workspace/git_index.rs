@@ -24,9 +24,9 @@ use crate::values::model::layout::{self, limit};
 use crate::values::model::visible::shown;
 
 /// Maximum number of bytes in one batch of blobs.
-const AT_ONCE: u64 = 32 << 20;
+pub(super) const AT_ONCE: u64 = 32 << 20;
 /// Maximum number of blobs in one batch.
-const MANY: usize = 10_000;
+pub(super) const MANY: usize = 10_000;
 
 /// A copy of a vault with the files that are staged in git, removed on drop. The copy of a killed
 /// process is removed when the next one is made.
@@ -247,21 +247,29 @@ impl Index<'_, '_> {
         }
         let entries: Vec<&Entry> = batch.iter().map(|(entry, _)| *entry).collect();
         let said = self.ask(&["cat-file", "--batch=%(objectsize)"], &names(&entries))?;
-        let mut rest = said.as_slice();
-        let mut contents = Vec::with_capacity(batch.len());
-        for (entry, length) in batch {
-            // The answer is a line with the length, the bytes, and a line end.
-            let head = format!("{length}\n");
-            let content = rest.strip_prefix(head.as_bytes());
-            let content = content.and_then(|rest| rest.split_at_checked(*length));
-            let (bytes, after) = content.ok_or_else(|| lacks(entry))?;
-            contents.push((*entry, bytes));
-            rest = after.strip_prefix(b"\n").ok_or_else(|| lacks(entry))?;
-        }
-        contents.par_iter().try_for_each(|(entry, bytes)| {
+        let blobs = split(&said, batch.iter().map(|(_, length)| *length));
+        let blobs = blobs.map_err(|at| lacks(entries[at]))?;
+        entries.par_iter().zip(blobs).try_for_each(|(entry, bytes)| {
             take(entry, Content::Bytes(bytes)).map_err(|why| no_copy(&why))
         })
     }
+}
+
+/// Splits the answer of `cat-file --batch=%(objectsize)` into blobs of these lengths. The error is
+/// the place of the first blob that git lacks.
+pub(super) fn split(
+    mut said: &[u8],
+    lengths: impl Iterator<Item = usize>,
+) -> Result<Vec<&[u8]>, usize> {
+    let blob = |(at, length): (usize, usize)| {
+        // The answer is a line with the length, the bytes, and a line end.
+        let head = format!("{length}\n");
+        let content = said.strip_prefix(head.as_bytes());
+        let (bytes, after) = content.and_then(|rest| rest.split_at_checked(length)).ok_or(at)?;
+        said = after.strip_prefix(b"\n").ok_or(at)?;
+        Ok(bytes)
+    };
+    lengths.enumerate().map(blob).collect()
 }
 
 /// The content of a blob.

@@ -1,9 +1,13 @@
-//! The log of the vault at a git revision, as an anchor for the verifier.
+//! The logs of the vault at a git revision, as an anchor for the verifier.
+
+use std::fmt::Display;
 
 use super::Workspace;
 use super::git::GitError;
+use super::git_index::{AT_ONCE, MANY, split};
 use crate::files::vault::Vault;
 use crate::prove::verify::Anchor;
+use crate::record::audit::past::{PastLogs, is_log};
 use crate::record::checkpoint::codec::{FORMS, path_of};
 use crate::record::checkpoint::log::Log;
 use crate::service::report::failure::{Code, Failure};
@@ -36,7 +40,8 @@ pub(crate) fn revision(
         return Err(Failure::new(Code::Usage, message)
             .hint("name a revision at which the vault existed in this folder"));
     };
-    Ok(Anchor::revision(name.to_owned(), commit, hashes))
+    let logs = repository.logs(name, &commit)?;
+    Ok(Anchor::revision(name.to_owned(), commit, hashes).with_logs(logs))
 }
 
 /// Returns the anchor of `--since-fork REVISION`: the log at the merge base of HEAD and a revision.
@@ -56,7 +61,8 @@ pub(crate) fn merge_base(
     let base = base.trim().to_owned();
     let theirs = repository.hashes(name, &commit)?.unwrap_or_default();
     let hashes = repository.hashes(&base, &base)?.unwrap_or_default();
-    Ok(Anchor::merge_base(name.to_owned(), base, hashes, theirs))
+    let logs = repository.logs(&base, &base)?;
+    Ok(Anchor::merge_base(name.to_owned(), base, hashes, theirs).with_logs(logs))
 }
 
 /// The repository that contains a vault.
@@ -118,6 +124,44 @@ impl Repository<'_, '_> {
         Ok(Some(chronicle.checkpoints().iter().map(|checkpoint| checkpoint.hash).collect()))
     }
 
+    /// Returns the audit logs and the staging chains at a commit.
+    fn logs(&self, name: &str, commit: &str) -> Result<PastLogs, Failure> {
+        let args = ["ls-tree", "-r", "-l", "-z", commit, "--"];
+        let args = [args.as_slice(), &[layout::AUDIT_DIR, layout::STAGING_CHAINS]].concat();
+        let listed = self.bytes(&args).map_err(|why| unreadable(name, &why))?;
+        let listed = String::from_utf8_lossy(&listed);
+        let entry = |line: &str| {
+            let (meta, path) = line.split_once('\t').filter(|(_, path)| is_log(path))?;
+            let words: Vec<&str> = meta.split_whitespace().collect();
+            let [mode, _, object, length] = words.as_slice() else { return None };
+            let entry = Entry { object: (*object).to_owned(), path: path.to_owned() };
+            // A link is not a log.
+            mode.starts_with("100").then(|| (entry, length.parse().unwrap_or(usize::MAX)))
+        };
+        let entries: Vec<(Entry, usize)> = listed.split('\0').filter_map(entry).collect();
+        let mut logs = PastLogs::default();
+        let mut bytes = 0;
+        let batches = entries.chunk_by(|(_, length), _| {
+            bytes = (*length as u64).saturating_add(bytes);
+            let is_full = bytes > AT_ONCE;
+            bytes = if is_full { 0 } else { bytes };
+            !is_full
+        });
+        for batch in batches.flat_map(|batch| batch.chunks(MANY)) {
+            let names: String =
+                batch.iter().map(|(entry, _)| format!("{}\n", entry.object)).collect();
+            let args = ["cat-file", "--batch=%(objectsize)"];
+            let said = (self.workspace.environment.git)(self.vault.root(), &args, names.as_bytes());
+            let said = said.map_err(|why| unreadable(name, &why))?;
+            let blobs = split(&said, batch.iter().map(|(_, length)| *length));
+            let blobs = blobs.map_err(|at| {
+                unreadable(name, &"git lacks an object").hint(fetching(&batch[at].0))
+            })?;
+            batch.iter().zip(blobs).for_each(|((entry, _), blob)| logs.add(&entry.path, blob));
+        }
+        Ok(logs)
+    }
+
     /// Returns the refs that a name may be short for, by git's rules (gitrevisions(7)). A process
     /// that may push a tag could give it the name of a branch.
     fn refs(&self, name: &str) -> Result<Vec<String>, Failure> {
@@ -151,12 +195,8 @@ impl Repository<'_, '_> {
     }
 
     fn blob(&self, name: &str, entry: &Entry) -> Result<Vec<u8>, Failure> {
-        self.bytes(&["cat-file", "blob", &entry.object]).map_err(|why| {
-            unreadable(name, &why).hint(format!(
-                "a partial clone may lack it: `git cat-file blob {}` fetches it",
-                entry.object
-            ))
-        })
+        self.bytes(&["cat-file", "blob", &entry.object])
+            .map_err(|why| unreadable(name, &why).hint(fetching(entry)))
     }
 }
 
@@ -168,6 +208,11 @@ fn no_answer(why: &GitError) -> Failure {
 }
 
 /// Returns the failure if git has a commit, but not its content.
-fn unreadable(name: &str, why: &GitError) -> Failure {
+fn unreadable(name: &str, why: &dyn Display) -> Failure {
     Failure::new(Code::Io, format!("the log at `{name}` cannot be read: {why}"))
+}
+
+/// Returns the hint about an object that git lacks.
+fn fetching(entry: &Entry) -> String {
+    format!("a partial clone may lack it: `git cat-file blob {}` fetches it", entry.object)
 }

@@ -22,7 +22,8 @@ use crate::service::workspace::revision;
 ///
 /// --since is strict, for servers: the log must have every checkpoint of REVISION. --since-fork is
 /// for branches, which may be behind REVISION: it compares with the merge base of HEAD and
-/// REVISION, reports how many checkpoints the branch is behind, and anchors nothing.
+/// REVISION, reports how many checkpoints the branch is behind, and anchors nothing. Both report
+/// lines of the logs in `.context/audit` and of staged results that were there and are gone.
 ///
 /// --staged is for hooks: it checks what git would commit, in a copy. It ignores files that are not
 /// staged, and the trusted head, which may be ahead of the commit.
@@ -42,10 +43,10 @@ pub(super) struct Verify {
     /// Require a checkpoint with this hash, as `ctx head` prints it
     #[arg(long, value_name = "HASH")]
     expect_head: Vec<String>,
-    /// Require that the log begins with the checkpoints of this git revision
+    /// Require that the logs begin with those of this git revision
     #[arg(long, value_name = "REVISION")]
     since: Vec<String>,
-    /// Require the checkpoints of the merge base with this revision
+    /// Require the logs of the merge base with this revision
     #[arg(long, value_name = "REVISION")]
     since_fork: Vec<String>,
     /// Check the files that are staged in git instead of those in the folder
