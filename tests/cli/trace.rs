@@ -269,6 +269,16 @@ fn logs_of_several_machines_are_brought_together_and_grow() {
     "
     );
     assert_eq!(place.ctx("trace verify --logs ../logs").ok().stdout, verified);
+    // A deleted log may be of a machine that was not named.
+    fs::remove_file(&log).unwrap();
+    for sources in [sources, format!("{} --into ../logs", a.display())] {
+        let told = place.ctx(&format!("trace collect {sources}")).ok().stderr;
+        assert!(told.contains("copies of 1 writer of whom no source has a log"), "{told}");
+        let report = place.ctx(&format!("trace collect {sources} --json")).ok();
+        let report = report.json("ctx.trace.collect");
+        let absent = report["absent"][0].as_str().unwrap();
+        assert!(log.to_str().unwrap().contains(absent), "{report}");
+    }
 }
 
 #[test]

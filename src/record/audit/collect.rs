@@ -119,6 +119,20 @@ impl Collection {
         Ok(())
     }
 
+    /// Returns the writers with copies in the folder of whom no source has a file. Their copies were
+    /// compared with nothing.
+    ///
+    /// # Errors
+    /// Fails if a folder cannot be listed.
+    pub fn absent(&self, sources: &[PathBuf]) -> io::Result<Vec<WriterId>> {
+        let mut copied = files_in(&self.dir)?;
+        for source in sources {
+            let there = files_in(source)?;
+            copied.retain(|writer, _| !there.contains_key(writer));
+        }
+        Ok(copied.into_keys().collect())
+    }
+
     fn add_writer(
         &self,
         source: &Path,

@@ -502,6 +502,8 @@ pub struct TraceCollectReport {
     pub folder: String,
     /// Files of the sources; one file for a refused writer.
     pub files: Vec<CollectedRow>,
+    /// Writers with copies in the folder of whom no source has a log. These copies were not compared.
+    pub absent: Vec<String>,
 }
 
 impl Report for TraceCollectReport {

@@ -22,8 +22,10 @@ use crate::values::text_util::count;
 /// trace prune` deleted from a source stay in the copy. If the copy has other lines that its source
 /// no longer has, that is reported (`audit-rollback`), and the copy stays as it is. The same
 /// applies to logs of two machines that were made from one image with a state directory in it: both
-/// continue one log. Collect each of these into a folder of its own. Exit code 1 if a log was
-/// refused. `--logs` of the other commands reads the folder.
+/// continue one log. Collect each of these into a folder of its own. If no source has a log of a
+/// writer in the folder, its copies are not compared, and a note says so: the log may be of a
+/// machine that you did not name, or deleted. Exit code 1 if a log was refused. `--logs` of the
+/// other commands reads the folder.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  ctx trace collect /mnt/a/audit /mnt/b/audit --into ../logs\n  \
@@ -73,7 +75,12 @@ pub(super) fn run(args: &Collect, session: &mut Session<'_>) -> Result<Answer, F
         let added = collection.add(source, &contradicted, &mut report);
         added.map_err(|why| failed("copy the logs in", source, &why))?;
     }
-    let report = TraceCollectReport { folder: into.display().to_string(), files };
+    let absent = collection.absent(&sources).map_err(|why| failed("read", &into, &why))?;
+    let report = TraceCollectReport {
+        folder: into.display().to_string(),
+        files,
+        absent: absent.iter().map(ToString::to_string).collect(),
+    };
     print(&report, session);
     let is_refused = report.files.iter().any(|file| file.fault.is_some());
     Ok(if is_refused { Answer::No } else { Answer::Yes })
@@ -103,4 +110,10 @@ fn print(report: &TraceCollectReport, session: &mut Session<'_>) {
     let outcomes = ["new", "extended", "unchanged", "refused"]
         .map(|outcome| format!("{} {outcome}", of(outcome)));
     session.ui.line(&format!("{files}: {}", outcomes.join(", ")));
+    if !report.absent.is_empty() {
+        let writers = count(report.absent.len(), "writer");
+        session.ui.note(&format!(
+            "note: the folder has copies of {writers} of whom no source has a log, so they were not compared (`--json` lists them)"
+        ));
+    }
 }
