@@ -942,6 +942,22 @@ fn an_access_is_there_by_the_tags_of_the_version_that_it_handed_out() {
 }
 
 #[test]
+fn the_list_of_publications_reports_that_rows_are_left_out() {
+    let place = with_secrets();
+    let note = "note: rows of documents that you may not read are left out\n";
+    for format in ["csv", "html", "json"] {
+        let line = format!("evidence report --format {format} --as");
+        let told = place.ctx(&format!("{line} lee@x.com")).ok();
+        assert!(told.stderr.ends_with(note), "{}", told.whole());
+        hides(&told, &line);
+        let all = place.ctx(&format!("{line} kim@x.com")).ok().stderr;
+        assert!(!all.contains("left out"), "{all}");
+    }
+    let json = place.ctx("evidence report --json --as lee@x.com").ok();
+    assert_eq!(json.json("ctx.evidence.report")["may_not_read"], 1);
+}
+
+#[test]
 fn no_question_about_the_log_finds_out_which_ids_are_taken() {
     let place = with_secrets();
     for line in [
@@ -959,5 +975,8 @@ fn no_question_about_the_log_finds_out_which_ids_are_taken() {
         assert_eq!(taken.whole().replace("nodes/sec/s", "nodes/sec/z"), unknown.whole(), "{line}");
     }
     assert!(place.ctx("trace hold list --as kim@x.com").ok().stdout.is_empty());
+    let told = place.ctx("trace hold list --as lee@x.com").ok().stderr;
+    let note = "note: only holds of this machine, and those that you may lift, are listed\n";
+    assert_eq!(told, note);
     place.ctx("trace hold place --document nodes/sec/s --reason x --as kim@x.com").ok();
 }

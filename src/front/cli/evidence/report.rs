@@ -16,7 +16,8 @@ use crate::values::text_util::count;
 /// a checkpoint of the period published or retired, with who recorded it. `complete` says whether
 /// the history verifies up to the version, and the checkpoint. `emergency` has the reason if one
 /// reviewer retired a document at once, and `ratified_by` the reviewer who ratified that. The
-/// period begins at --from and ends before --to. Exit code 1 if a row is not complete.
+/// period begins at --from and ends before --to. Exit code 1 if a row is not complete. With `reads:
+/// stewards` rows of documents that you may not read are left out, and a note says so.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  \
 ctx evidence report --from 2026-10-01T00:00:00Z --to 2027-01-01T00:00:00Z\n  \
@@ -55,6 +56,10 @@ pub(super) fn run(args: &Report, session: &mut Session<'_>) -> Result<Answer, Fa
         to: period.to.map(|at| at.to_string()),
         publications: rows,
     };
+    session.note_unreadable(&head)?;
+    if head.hides_anything() {
+        session.ui.note("note: rows of documents that you may not read are left out");
+    }
     match args.format {
         _ if session.ui.json => session.ui.report(&report),
         Format::Json => session.ui.report(&report),

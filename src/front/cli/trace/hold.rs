@@ -114,8 +114,14 @@ fn list(session: &mut Session<'_>) -> Result<Answer, Failure> {
     let holds = session.workspace.shown_holds(&vault)?;
     let holds: Vec<HoldRow> = holds.iter().map(HoldRow::from).collect();
     super::name_lost_rules(session, &vault);
+    let is_limited = session.workspace.sight(&vault)?.is_limited();
+    if is_limited {
+        session
+            .ui
+            .note("note: only holds of this machine, and those that you may lift, are listed");
+    }
     session.print(&HoldsReport { holds }, |session, HoldsReport { holds }| {
-        if holds.is_empty() {
+        if holds.is_empty() && !is_limited {
             session.ui.note("note: no hold is in force");
         }
         session.ui.table(&holds.iter().map(row).collect::<Vec<_>>());
