@@ -380,4 +380,43 @@ fn trace_verify_notes_only_undetectable_truncations() {
         said.contains("note: truncation of a log outside of the vault, or of one of another user,"),
         "{said}"
     );
+    // The deleted log was this user's own.
+    std::fs::remove_dir_all(place.home().join(".local/state/contextnest/audit")).unwrap();
+    let gone = place.ctx("trace verify").ok().stderr;
+    assert!(gone.contains("note: truncation of a log outside of the vault, or of one"), "{gone}");
+}
+
+#[test]
+fn trace_verify_and_an_access_review_report_events_without_a_line() {
+    let place = Place::published(&[("nodes/a", "# A\n")]);
+    place.edit("nodes/a.md", "# A", "# A\n\nTwo.");
+    place.ctx("publish --all").ok();
+    let dir = place.path(".context/audit");
+    // Another user does not know the writer of the log.
+    let other = place.home().join("other").display().to_string();
+    let asked = |line: &str| place.typed(line).var("XDG_STATE_HOME", &other).run();
+    asked("trace verify").ok();
+    asked("owners --access-review").ok();
+    let kept = dir.with_extension("kept");
+    std::fs::rename(&dir, &kept).unwrap();
+    let said = asked("trace verify").exits(1).stdout;
+    let found = "audit-missing: .context/audit:1: checkpoint 1: no line of a change log records the \
+                 event; likewise for 1 other checkpoint\n";
+    assert!(said.starts_with(found), "{said}");
+    assert!(said.ends_with("the change log is damaged: 0 lines of 0 writers\n"), "{said}");
+    let review = asked("owners --access-review").exits(1).stderr;
+    assert!(review.contains("warning: the change log is damaged or lacks lines"), "{review}");
+    let json = asked("owners --access-review --json").exits(1).json("ctx.owners.access");
+    assert!(json["notes"][0].as_str().unwrap().contains("acts may be missing here"), "{json}");
+    std::fs::rename(&kept, &dir).unwrap();
+    asked("trace verify").ok();
+    // The user who wrote the lines finds that one at the end is gone.
+    place.ctx("head trust").ok();
+    let files = files_in(&dir);
+    let log = files.keys().find(|name| name.ends_with(".jsonl")).unwrap();
+    let log = format!(".context/audit/{log}");
+    let lines = place.read(&log).lines().count();
+    keep(&place, &log, lines - 1);
+    place.ctx("owners --access-review").exits(1);
+    asked("owners --access-review").ok();
 }

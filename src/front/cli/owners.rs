@@ -9,11 +9,15 @@ use super::ui::shown;
 use super::{Answer, steward};
 use crate::files::vault::Vault;
 use crate::policy::stewards::{Stewards, Stewardship};
+use crate::prove::verify::lacking_lines;
 use crate::read::snapshot::{Need, Snapshot};
+use crate::record::audit::missing;
 use crate::service::report::access::{AccessReport, PrincipalReport, RoleReport};
 use crate::service::report::failure::Failure;
 use crate::service::report::owners::{LoadReport, OwnedReport, OwnersReport};
 use crate::service::report::stewards::{ScopeKey, scope_key};
+use crate::service::workspace::call::Note;
+use crate::service::workspace::recording::of_log;
 use crate::values::model::id::DocumentId;
 use crate::values::model::timestamp::Timestamp;
 use crate::values::text_util::count;
@@ -27,7 +31,8 @@ use crate::write::publish::review::access;
 ///
 /// With --access-review it lists every principal of stewards.yaml and of the change log with their
 /// roles and their last recorded change, and approvals whose reviewers have lost the role. With
-/// --at, it includes only changes up to that checkpoint.
+/// --at, it includes only changes up to that checkpoint. Exit code 1 if the change log is damaged or
+/// lacks lines: a principal without an act in it may have acted.
 ///
 /// With `reads: stewards` a principal who may not read stewards.yaml sees the scopes at which they
 /// have a role, and their own changes.
@@ -61,7 +66,9 @@ pub(super) fn run(args: &Owners, session: &mut Session<'_>) -> Result<Answer, Fa
     if args.access_review {
         let chronicle = source.log(&vault)?.sound()?;
         let until = at.and_then(|at| Some(chronicle.checkpoint(at).ok()?.at));
-        return access_review(session, &vault, stewards, (own.as_ref(), until));
+        let lacking = lacking_lines(&vault, &chronicle, session.workspace.now()?)?;
+        let is_lacking = !lacking.is_empty();
+        return access_review(session, &vault, (stewards, is_lacking), (own.as_ref(), until));
     }
     let mut report = OwnersReport::new(found.checkpoint, stewards, &listing);
     let hidden = own.map_or(0, |own| report.keep(&own));
@@ -89,10 +96,16 @@ pub(super) fn run(args: &Owners, session: &mut Session<'_>) -> Result<Answer, Fa
 fn access_review(
     session: &mut Session<'_>,
     vault: &Vault,
-    stewards: &Stewards,
+    (stewards, is_lacking): (&Stewards, bool),
     (own, until): (Option<&BTreeSet<ScopeKey>>, Option<Timestamp>),
 ) -> Result<Answer, Failure> {
-    let all = access::of(vault, stewards, until)?;
+    let (all, mut faults) = access::of(vault, stewards, until)?;
+    faults.extend(missing::faults(&of_log(missing::changes(vault))?));
+    let is_faulty = is_lacking || faults.iter().any(|fault| fault.kind.is_damage());
+    if is_faulty {
+        session.call.note(Note::ChangeFaults);
+        session.tell();
+    }
     // A pending submission is one of now, and not of an earlier checkpoint.
     let lapsed = if until.is_none() { access::lapsed(vault)? } else { Vec::new() };
     let mut report = AccessReport::new(&all, &lapsed);
@@ -125,7 +138,7 @@ fn access_review(
             session.ui.line(&format!("lapsed: v{} of {id}: {why}", lapse.version));
         }
     });
-    Ok(Answer::Yes)
+    Ok(if is_faulty { Answer::No } else { Answer::Yes })
 }
 
 /// Notes how many scopes the reader may not read, as the list of stewards does.

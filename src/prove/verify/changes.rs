@@ -27,6 +27,7 @@ use crate::values::model::layout::{ACCESS_DIR, AUDIT_DIR};
 use crate::values::model::number::CheckpointNumber;
 use crate::values::model::principal::{Principal, PrincipalKey};
 use crate::values::model::timestamp::Timestamp;
+use crate::values::text_util::count;
 
 const ADDED_LATER: &str = "its command was interrupted after the commit, and the next writing command \
                            adds the line";
@@ -189,11 +190,7 @@ pub struct Unrecorded {
 /// # Errors
 /// Fails if a log cannot be read.
 pub(super) fn unrecorded(vault: &Vault, view: &View, rules: &Rules) -> io::Result<Unrecorded> {
-    let logs = Logs::of_changes(vault)?;
-    let recorded = recorded(vault, view, rules);
-    let owed = recorded.owed.clone();
-    let mut said = Said::new(recorded);
-    logs.each(&mut |line| said.take(&line))?;
+    let (said, owed) = said(vault, view, rules)?;
     let missing = owed.into_iter().filter(|number| said.is_missing(*number));
     let missing = missing.filter(|number| !said.acknowledged.contains_key(number));
     // The next command of this user adds that line.
@@ -204,6 +201,40 @@ pub(super) fn unrecorded(vault: &Vault, view: &View, rules: &Rules) -> io::Resul
         missing: hashes.collect(),
         acknowledgers: last.map_or(Acknowledgers::All, |(_, who)| who),
     })
+}
+
+/// Reads the change logs of a vault. Also returns the checkpoints whose events need a line.
+fn said<'v>(
+    vault: &Vault,
+    view: &'v View,
+    rules: &Rules,
+) -> io::Result<(Said<'v>, Vec<CheckpointNumber>)> {
+    let recorded = recorded(vault, view, rules);
+    let owed = recorded.owed.clone();
+    let mut said = Said::new(recorded);
+    Logs::of_changes(vault)?.each(&mut |line| said.take(&line))?;
+    Ok((said, owed))
+}
+
+/// Reports the events without a line in the change logs (AUDIT-20), all in one finding.
+///
+/// # Errors
+/// A log cannot be read.
+pub(super) fn missing_events(
+    vault: &Vault,
+    view: &View,
+    rules: &Rules,
+) -> io::Result<Option<Finding>> {
+    let (said, owed) = said(vault, view, rules)?;
+    let mut missing = said.missing(owed).filter(|finding| finding.code == Code::AuditMissing);
+    let Some(mut first) = missing.next() else { return Ok(None) };
+    let more = match missing.count() {
+        0 => String::new(),
+        more => format!("; likewise for {}", count(more, "other checkpoint")),
+    };
+    let number = first.checkpoint.unwrap_or(CheckpointNumber::NONE);
+    first.message = format!("checkpoint {number}: {}{more}", first.message);
+    Ok(Some(first))
 }
 
 /// Reports bound lines that change logs lack, and bound lines that belong to another event
@@ -527,12 +558,10 @@ impl<'r> Said<'r> {
                 format!("checkpoint {number} binds line {trace}, which belongs to another event");
             Finding::new(Code::AuditContradicts, AUDIT_DIR, message).checkpoint(number)
         });
-        let lost = lost.into_iter().map(|(file, (binding, count))| {
-            let more = match count - 1 {
+        let lost = lost.into_iter().map(|(file, (binding, all))| {
+            let more = match all - 1 {
                 0 => String::new(),
-                more => {
-                    format!(", nor {}", crate::values::text_util::count(more, "later bound line"))
-                }
+                more => format!(", nor {}", count(more, "later bound line")),
             };
             let (checkpoint, seq) = (binding.checkpoint, binding.seq);
             let message = format!(

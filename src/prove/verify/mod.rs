@@ -388,12 +388,33 @@ pub fn unrecorded(vault: &Vault, now: Timestamp) -> Result<Unrecorded, FileError
     changes::unrecorded(vault, &view, &rules).map_err(FileError::io("read", layout::AUDIT_DIR))
 }
 
-/// Reports lines that the checkpoints of a vault bind and its change logs lack (AUDIT-26).
+/// Reports lines that the checkpoints of a vault show to have existed, and that its change logs
+/// lack: bound lines (AUDIT-26), and those of events (AUDIT-20).
 ///
 /// # Errors
-/// Fails if a change log cannot be read.
-pub fn bound_lines(vault: &Vault, chronicle: &Chronicle<'_>) -> io::Result<Vec<Finding>> {
-    changes::bound(vault, chronicle)
+/// Fails if the log or a change log cannot be read.
+pub fn lacking_lines(
+    vault: &Vault,
+    chronicle: &Chronicle<'_>,
+    now: Timestamp,
+) -> Result<Vec<Finding>, FileError> {
+    let look = || -> Result<Vec<Finding>, FileError> {
+        let (_, view, _) = look_at_log(vault, None, now)?;
+        let (rules, _) = Rules::of(vault, &view);
+        let missing = changes::missing_events(vault, &view, &rules);
+        let found = missing.and_then(|missing| Ok((changes::bound(vault, chronicle)?, missing)));
+        let (mut findings, missing) = found.map_err(FileError::io("read", layout::AUDIT_DIR))?;
+        findings.extend(missing);
+        left_out::explain(vault, false, &mut findings);
+        Ok(findings)
+    };
+    let findings = look()?;
+    if findings.is_empty() {
+        return Ok(findings);
+    }
+    // A concurrent writer adds the line of its event after the commit.
+    let _held_off = vault.hold_off_writers();
+    look()
 }
 
 /// Reports lines of the change logs that record a pruning which ctx never makes (AUDIT-37).

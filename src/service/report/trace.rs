@@ -570,7 +570,7 @@ impl From<&Finding> for FaultReport {
     fn from(finding: &Finding) -> Self {
         Self {
             code: finding.code.as_str(),
-            is_damage: finding.code.class() == Class::Damage,
+            is_damage: matches!(finding.code.class(), Class::Damage | Class::Unsettled),
             file: finding.path.clone(),
             line: finding.line.unwrap_or(1) as u64,
             message: finding.message.clone(),

@@ -6,7 +6,7 @@ use crate::front::cli::Answer;
 use crate::front::cli::color::Paint;
 use crate::front::cli::session::Session;
 use crate::front::cli::ui::shown;
-use crate::prove::verify::{Finding, bound_lines, false_prunings};
+use crate::prove::verify::{Finding, false_prunings, lacking_lines};
 use crate::record::audit::{Fault, Logs, Verified, missing};
 use crate::record::checkpoint::log::Log;
 use crate::record::trusted_head;
@@ -40,7 +40,7 @@ pub(super) fn run(place: &LogPlace, session: &mut Session<'_>) -> Result<Answer,
     // The change log of the vault explains missing lines in a named folder.
     let (of_changes, of_cuts) = match place.is_named() {
         true => (Vec::new(), false_cuts),
-        false => ([bound(&vault, session)?, false_cuts].concat(), Vec::new()),
+        false => ([lacking(&vault, session)?, false_cuts].concat(), Vec::new()),
     };
     let is_any = |logs: &Logs| logs.writers() > 0 || !lost.is_empty() || !of_changes.is_empty();
     let changes = changes.as_ref().filter(|changes| is_any(changes));
@@ -93,8 +93,8 @@ pub(super) fn run(place: &LogPlace, session: &mut Session<'_>) -> Result<Answer,
     });
     if !is_damaged && !is_changed && !session.ui.json {
         session.ui.note(match (place.is_named(), logs.is_all_in_vault()) {
-            (false, true) => "note: truncation of a log of another user cannot be detected",
-            (false, false) if vault.files().exists(AUDIT_DIR) => {
+            (false, true) if logs.writers() > 0 => "note: truncation of a log of another user cannot be detected",
+            (false, _) if vault.files().exists(AUDIT_DIR) => {
                 "note: truncation of a log outside of the vault, or of one of another user, cannot be detected"
             }
             _ => "note: truncation of a log cannot be detected",
@@ -109,23 +109,23 @@ fn of_writers(lines: u64, writers: usize) -> String {
     format!("{lines} of {}", count(writers, "writer"))
 }
 
-/// Returns the lines that checkpoints bind and the change logs lack; empty if the checkpoint log
-/// cannot be relied on.
-fn bound(vault: &Vault, session: &mut Session<'_>) -> Result<Vec<Finding>, Failure> {
+/// Returns findings about lines that the change logs lack, as the checkpoints show; empty if the
+/// checkpoint log cannot be relied on.
+fn lacking(vault: &Vault, session: &mut Session<'_>) -> Result<Vec<Finding>, Failure> {
     let log = trusted_head::open_log(vault);
     match log.as_ref().map(Log::sound) {
-        Ok(Ok(chronicle)) => of_log(bound_lines(vault, &chronicle)),
+        Ok(Ok(chronicle)) => Ok(lacking_lines(vault, &chronicle, session.workspace.now()?)?),
         _ => {
             session.ui.note(
-                "note: the checkpoint log cannot be relied on, so the lines that it binds were not compared; run `ctx verify`",
+                "note: the checkpoint log cannot be relied on, so the change log was not compared with it; run `ctx verify`",
             );
             Ok(Vec::new())
         }
     }
 }
 
-/// Returns the findings about the chains of change logs, about lines that this user wrote or
-/// checkpoints bind and that are missing, and about prunings that no writer makes.
+/// Returns the findings about the chains of change logs, about missing lines that this user wrote or
+/// that checkpoints demand, and about prunings that no writer makes.
 fn verified_changes(
     logs: &Logs,
     lost: &[Fault],

@@ -27,6 +27,8 @@ pub(crate) enum Note {
     /// Number of faults of the access logs, which may lack accesses, and the folder if the user named
     /// one.
     LogFaults(usize, Option<String>),
+    /// The change logs are damaged or lack lines.
+    ChangeFaults,
     /// A staged result of the answer cannot be read, with the reason.
     NoContent(String),
     /// The checkpoint has no instructions for agents that the reader may read.
@@ -51,9 +53,11 @@ impl Note {
     /// Returns the importance of the note.
     pub(crate) fn weight(&self) -> Weight {
         match self {
-            Self::LostHead(_) | Self::NoChange(_) | Self::DamagedChain(_) | Self::NoStaging(_) => {
-                Weight::Damage
-            }
+            Self::LostHead(_)
+            | Self::NoChange(_)
+            | Self::DamagedChain(_)
+            | Self::NoStaging(_)
+            | Self::ChangeFaults => Weight::Damage,
             Self::Setting(_) | Self::NotNotified(_) | Self::LogFaults(..) | Self::NoContent(_) => {
                 Weight::Warning
             }
@@ -101,6 +105,10 @@ impl Note {
                 };
                 run(format!("the log has {what}, so accesses may be missing"), call)
             }
+            Self::ChangeFaults => run(
+                "the change log is damaged or lacks lines, so acts may be missing here".to_owned(),
+                Call::new(Verb::TraceVerify),
+            ),
             Self::NoContent(why) => shown(why).into_owned(),
             // True if they are hidden, and if they are absent.
             Self::NoInstructions => "no instructions that you can read are published".to_owned(),

@@ -9,7 +9,7 @@ use crate::files::vault::files::FileError;
 use crate::policy::rules::Fault;
 use crate::policy::stewards::{Role, Scope, Stewards};
 use crate::read::snapshot::{CheckpointSource, Need};
-use crate::record::audit::{Change, Event, Logs};
+use crate::record::audit::{self, Change, Event, Logs};
 use crate::values::model::id::DocumentId;
 use crate::values::model::layout::{AUDIT_DIR, STEWARDS};
 use crate::values::model::number::Version;
@@ -40,7 +40,8 @@ pub(crate) struct Lapsed {
     pub(crate) why: String,
 }
 
-/// Returns every principal of some stewards and of the change log, by name.
+/// Returns every principal of some stewards and of the change log, by name, and the faults of the
+/// log.
 ///
 /// If `until` is given, later lines of the log are ignored.
 ///
@@ -50,7 +51,7 @@ pub(crate) fn of(
     vault: &Vault,
     stewards: &Stewards,
     until: Option<Timestamp>,
-) -> Result<Vec<Access>, PublishError> {
+) -> Result<(Vec<Access>, Vec<audit::Fault>), PublishError> {
     let until = until.map(|until| until.to_string());
     let mut found: BTreeMap<PrincipalKey, Access> = BTreeMap::new();
     for scope in stewards.scopes() {
@@ -87,8 +88,8 @@ pub(crate) fn of(
         })
     });
     let path = AUDIT_DIR.to_owned();
-    read.map_err(|source| FileError::Io { path, action: "read", source })?;
-    Ok(found.into_values().collect())
+    let faults = read.map_err(|source| FileError::Io { path, action: "read", source })?;
+    Ok((found.into_values().collect(), faults))
 }
 
 /// Returns the name of an act: for an event, by its command or the artifacts that it published.
