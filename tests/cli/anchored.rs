@@ -663,6 +663,24 @@ fn the_hooks_of_the_documentation_work_in_a_new_repository() {
         git(&place, "commit -q -m next");
         git(&place, "push -q origin main");
     }
+    // A line of the change log that no checkpoint shows is not removed.
+    place.ctx("trace hold place --session s --reason case --vault docs").ok();
+    git(&place, "add -A");
+    git(&place, "commit -q -m hold");
+    git(&place, "push -q origin main");
+    let mut logs = files_in(&place.path("docs/.context/audit")).into_iter();
+    let is_held = |(_, log): &(String, Vec<u8>)| String::from_utf8_lossy(log).contains("case");
+    let (name, log) = logs.find(is_held).unwrap();
+    let end = log[..log.len() - 1].iter().rposition(|byte| *byte == b'\n').unwrap();
+    place.write(&format!("docs/.context/audit/{name}"), &log[..=end]);
+    git(&place, "add -A");
+    let name = "-c user.name=Ana -c user.email=ana@example.com";
+    let commit = |options: &str| place.typed("").shell(&format!("git {name} commit -q {options}"));
+    commit("-m cut").exits(1);
+    commit("--no-verify -m cut").ok();
+    let refused = place.typed("").shell("git push -q origin main").exits(1);
+    assert!(refused.stderr.contains("audit-rollback"), "{}", refused.stderr);
+    git(&place, "reset -q --hard HEAD~1");
     // A folder that is no longer a vault is refused.
     git(&place, "rm -rq docs/.context docs/.versions");
     git(&place, "commit -q --no-verify -m gone");
