@@ -465,8 +465,33 @@ fn an_emergency_ends_with_the_publication_that_brings_the_document_back() {
     let place = governed();
     by(&place, "bo", "retire nodes/a --emergency --reason boom").ok();
     by(&place, "ana", "submit nodes/a").ok();
-    by(&place, "kim", "approve nodes/a").ok();
+    by(&place, "kim", "approve nodes/a --version 3").ok();
     assert!(by(&place, "kim", "review --all").ok().stdout.contains("nothing awaits"));
+    intact(&place);
+}
+
+#[test]
+fn approve_refuses_a_document_with_two_pending_decisions() {
+    let place = governed();
+    by(&place, "bo", "retire nodes/a --emergency --reason boom").ok();
+    let shown = by(&place, "kim", "review show nodes/a").ok().stderr;
+    assert!(shown.contains("hint: run `ctx approve nodes/a --version 2`"), "{shown}");
+    by(&place, "ana", "submit nodes/a").ok();
+    let tree = place.tree();
+    assert_snapshot!(by(&place, "kim", "approve nodes/a").exits(4).stderr, @"
+    error[submission-pending]: two decisions about `nodes/a` are pending: version 3 was submitted, and version 2 retired it in an emergency
+    hint: decide the submission first: `ctx approve nodes/a --version 3` publishes its text, `ctx reject nodes/a --version 3 --reason TEXT` leaves the document retired
+    hint: if the document stays retired, `ctx approve nodes/a --version 2` ratifies the retirement
+    ");
+    // A reviewer who read the retirement does not approve the text that was submitted since.
+    let pinned = by(&place, "kim", "approve nodes/a --version 2").exits(4);
+    assert_eq!(code(&pinned), "submission-changed");
+    assert_eq!(tree, place.tree());
+    by(&place, "kim", "reject nodes/a --version 3 --reason no").ok();
+    // A reviewer who read the submission does not ratify the retirement.
+    let pinned = by(&place, "kim", "approve nodes/a --version 3").exits(4);
+    assert_eq!(code(&pinned), "submission-changed");
+    by(&place, "kim", "approve nodes/a --version 2").ok();
     intact(&place);
 }
 

@@ -48,9 +48,9 @@ fn hint_resubmits_the_same_action_after_an_approval_expired() {
         hints(&refused)
     });
     assert_snapshot!(said.join("\n"), @"
-    hint: its submitter runs `ctx withdraw nodes/a` and then `ctx retire nodes/a`, or a reviewer rejects it with `ctx reject nodes/a --reason TEXT`
-    hint: its submitter runs `ctx withdraw nodes/b` and then `ctx mv nodes/b nodes/d`, or a reviewer rejects it with `ctx reject nodes/b --reason TEXT`
-    hint: its submitter runs `ctx withdraw --change autumn`, and submits each part again, this one with `ctx submit nodes/c --change autumn` (with `--from FILE` if the text was handed in); or a reviewer rejects the change with `ctx reject nodes/c --reason TEXT`
+    hint: its submitter runs `ctx withdraw nodes/a` and then `ctx retire nodes/a`, or a reviewer rejects it with `ctx reject nodes/a --version 2 --reason TEXT`
+    hint: its submitter runs `ctx withdraw nodes/b` and then `ctx mv nodes/b nodes/d`, or a reviewer rejects it with `ctx reject nodes/b --version 2 --reason TEXT`
+    hint: its submitter runs `ctx withdraw --change autumn`, and submits each part again, this one with `ctx submit nodes/c --change autumn` (with `--from FILE` if the text was handed in); or a reviewer rejects the change with `ctx reject nodes/c --version 2 --reason TEXT`
     ");
     for line in [
         "its submitter runs `ctx withdraw nodes/a` and then `ctx retire nodes/a`",

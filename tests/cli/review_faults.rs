@@ -638,7 +638,7 @@ fn an_approver_who_is_no_reviewer_any_more_does_not_count() {
     -- stdout
     -- stderr
     error[approval-lapsed]: version 2 of `nodes/d0` cannot be approved, because an approval is no longer valid: `kim@example.com` is not a steward of vault, but reviewer is needed
-    hint: its submitter runs `ctx withdraw nodes/d0` and then `ctx submit nodes/d0` (with `--from FILE` if the text was handed in), or a reviewer rejects it with `ctx reject nodes/d0 --reason TEXT`
+    hint: its submitter runs `ctx withdraw nodes/d0` and then `ctx submit nodes/d0` (with `--from FILE` if the text was handed in), or a reviewer rejects it with `ctx reject nodes/d0 --version 2 --reason TEXT`
     ");
     world.seconds += 2;
     world.does(ANA, "withdraw nodes/d0");

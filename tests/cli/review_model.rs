@@ -498,6 +498,11 @@ impl Model {
             self.artifact(id).emergency = None;
             return Ok(Vec::new());
         }
+        if let About::Id(id) = about
+            && self.artifacts.get(id).is_some_and(|artifact| artifact.emergency.is_some())
+        {
+            return Err("two decisions are pending");
+        }
         let mut next = self.clone();
         let (mut is_complete, mut is_any, mut is_any_done) = (true, false, false);
         for (id, is_named) in &concerned {

@@ -147,7 +147,7 @@ fn retirements_moves_deletions_and_governance_files_are_shown_as_such() {
     approvals: 0 of 1
     may ratify: kim@example.com
     -- stderr
-    hint: run `ctx approve nodes/a`
+    hint: run `ctx approve nodes/a --version 4`
     note: to bring the document back, restore and submit it
     ");
 }

@@ -18,7 +18,7 @@ struct About {
     /// Every submission of this change
     #[arg(long, value_name = "NAME")]
     change: Option<String>,
-    /// Decide only if the submission is this version
+    /// Decide only if this version was submitted, or retired the document
     #[arg(long, value_name = "N")]
     version: Option<String>,
     /// Note to store with each version (covered by no hash)
@@ -37,7 +37,8 @@ struct About {
 /// that the scope requires, or a part of a change whose other parts wait, is recorded, and the text
 /// waits. The submitter of a text, and an author that the submission names, cannot approve it.
 /// With --version, an approval is refused if another submission took its place. The approval of an
-/// emergency retirement ratifies it. Needs the role reviewer.
+/// emergency retirement ratifies it; if a submission is pending, too, --version is required. A dry
+/// run compares the text with the published one. Needs the role reviewer.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  ctx approve nodes/policies/returns --version 4\n  \
 ctx approve --change autumn-prices -m \"checked with legal\"")]

@@ -114,6 +114,13 @@ impl Track {
         }
     }
 
+    /// Returns the version that is decided first: the pending submission, or the emergency
+    /// retirement.
+    pub fn awaited_version(&self) -> Option<Version> {
+        let of_pending = self.pending.as_ref().map(|pending| pending.version);
+        of_pending.or_else(|| Some(self.emergency.as_ref()?.version))
+    }
+
     /// Judges one approver of a submission; `before` are the principals who approved it already.
     pub fn approver(
         &self,

@@ -75,7 +75,7 @@ codes! {
     Locked "locked" 4, "Another process is writing to the vault, or to the file that the command writes.";
     Changed "changed" 4, "Another process changed a file during the command.";
     NotAsExpected "not-as-expected" 4, "The published version is not the one that the caller expects.";
-    SubmissionPending "submission-pending" 4, "Another principal's submission of the document awaits a decision.";
+    SubmissionPending "submission-pending" 4, "Another principal's submission of the document awaits a decision, or two decisions about it are pending.";
     SubmissionChanged "submission-changed" 4, "The submission is not the one that the reviewer names, or is not based on the published version.";
     UnpublishedChanges "unpublished-changes" 4, "The live file has changes that no version contains.";
     Unexplained "unexplained" 4, "No intent record or trusted head explains these bytes or checkpoints.";

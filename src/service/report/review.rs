@@ -207,7 +207,7 @@ impl<'q> QueuedReport<'q> {
             again: waiting
                 .lapsed
                 .as_ref()
-                .map(|_| submitted_again(track.id(), &Proposal::of(track, pending), false)),
+                .map(|_| submitted_again(track.id(), &Proposal::of(track, pending), None)),
             lapsed: waiting.lapsed.as_deref(),
             ..Self::of(waiting)
         }

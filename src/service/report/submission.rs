@@ -221,11 +221,8 @@ impl<'s> SubmissionReport<'s> {
         let submission = QueuedReport::first(&submitted.about.waiting);
         let emergency = track.emergency.as_ref();
         let former = track.former.as_ref().filter(|_| track.pending.is_some());
-        let call = Call::new(Verb::Approve).value(track.id().as_str());
-        let approve = match track.pending {
-            Some(_) => call.word("--version").value(submission.version.to_string()),
-            None => call,
-        };
+        let approve = Call::new(Verb::Approve).value(track.id().as_str());
+        let approve = approve.word("--version").value(submission.version.to_string());
         Self {
             members: &submitted.about.members,
             members_hidden: submitted.about.hidden,

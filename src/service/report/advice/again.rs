@@ -4,11 +4,16 @@ use crate::policy::rules::Proposal;
 use crate::text::document::review::Action;
 use crate::values::model::hint::{Call, Hint, Verb};
 use crate::values::model::id::DocumentId;
+use crate::values::model::number::Version;
 
 /// Returns the commands with which the submitter withdraws a submission and makes it again.
 ///
-/// `or_reject` adds the command with which a reviewer rejects it instead.
-pub(crate) fn submitted_again(id: &DocumentId, proposal: &Proposal, or_reject: bool) -> Hint {
+/// `rejected` adds the command with which a reviewer rejects this version instead.
+pub(crate) fn submitted_again(
+    id: &DocumentId,
+    proposal: &Proposal,
+    rejected: Option<Version>,
+) -> Hint {
     let of = |verb| Call::new(verb).value(id.as_str());
     let in_set = |call: Call| match &proposal.change {
         Some(name) => call.word("--change").value(name.as_str()),
@@ -31,14 +36,19 @@ pub(crate) fn submitted_again(id: &DocumentId, proposal: &Proposal, or_reject: b
         Some(_) => "its submitter runs {}, and submits each part again, this one with {}",
         None => "its submitter runs {} and then {}",
     };
-    let rejected = match (or_reject, &proposal.change) {
-        (false, _) => "",
-        (true, None) => ", or a reviewer rejects it with {}",
-        (true, Some(_)) => "; or a reviewer rejects the change with {}",
+    let or_reject = match (rejected, &proposal.change) {
+        (None, _) => "",
+        (Some(_), None) => ", or a reviewer rejects it with {}",
+        (Some(_), Some(_)) => "; or a reviewer rejects the change with {}",
     };
-    let reject = or_reject.then(|| of(Verb::Reject).word("--reason").word("TEXT"));
-    let calls = [withdraw, again].into_iter().chain(reject);
-    Hint::calls([first, handed_in, rejected].concat(), calls)
+    let calls = [withdraw, again].into_iter().chain(rejected.map(|version| reject(id, version)));
+    Hint::calls([first, handed_in, or_reject].concat(), calls)
+}
+
+/// Returns the command that rejects this version, and no later submission.
+pub(crate) fn reject(id: &DocumentId, version: Version) -> Call {
+    let call = Call::new(Verb::Reject).value(id.as_str());
+    call.word("--version").value(version.to_string()).word("--reason").word("TEXT")
 }
 
 #[cfg(test)]
@@ -58,7 +68,7 @@ mod tests {
                 });
                 format!("`{}{}`", call.verb.as_str(), arguments.collect::<String>())
             };
-            submitted_again(&id.parse().unwrap(), &proposal, false)
+            submitted_again(&id.parse().unwrap(), &proposal, None)
                 .render(Spell::new(words, Mode::Publishes))
         };
         let target = "nodes/b".parse().unwrap();

@@ -2,7 +2,7 @@
 
 use super::super::failure::{Code, Compared, Failure};
 use super::super::recover::recorded_by;
-use super::again::submitted_again;
+use super::again::{reject, submitted_again};
 use super::{dry_run, verify_all};
 use crate::exchange::convert::ConvertError;
 use crate::files::process::configured::ConfiguredError;
@@ -157,15 +157,12 @@ impl From<ReviewError> for Failure {
                 };
                 new(Code::ApprovedAlready).hint(Hint::call(text, of(Verb::ReviewShow, &id)))
             }
-            ReviewError::NoEditor { id, .. } => new(Code::NotASteward).hint(Hint::calls(
+            ReviewError::NoEditor { id, version, .. } => new(Code::NotASteward).hint(Hint::calls(
                 "an editor submits the text with {}, or a reviewer rejects this with {}",
-                [
-                    of(Verb::Submit, &id).word("--supersede"),
-                    of(Verb::Reject, &id).word("--reason").word("TEXT"),
-                ],
+                [of(Verb::Submit, &id).word("--supersede"), reject(&id, version)],
             )),
             ReviewError::Split { id, proposal, .. } => {
-                new(Code::SubmissionChanged).hint(submitted_again(&id, &proposal, false))
+                new(Code::SubmissionChanged).hint(submitted_again(&id, &proposal, None))
             }
             ReviewError::InChange { id, .. } => {
                 new(Code::SubmissionPending).hint(Hint::call(
@@ -186,10 +183,22 @@ impl From<ReviewError> for Failure {
             }
             ReviewError::Twice { id, .. } => new(Code::ApprovedAlready)
                 .hint(Hint::call("{} shows who may", of(Verb::StewardWho, &id))),
-            ReviewError::NotTheSubmitter { id, .. } => new(Code::NotTheSubmitter).hint(Hint::call(
-                "a reviewer can reject it with {}",
-                of(Verb::Reject, &id).word("--reason").word("TEXT"),
-            )),
+            ReviewError::TwoAwait { id, submission, emergency } => {
+                let approve = |version: Version| {
+                    of(Verb::Approve, &id).word("--version").value(version.to_string())
+                };
+                new(Code::SubmissionPending)
+                    .hint(Hint::calls(
+                        "decide the submission first: {} publishes its text, {} leaves the document retired",
+                        [approve(submission), reject(&id, submission)],
+                    ))
+                    .hint(Hint::call(
+                        "if the document stays retired, {} ratifies the retirement",
+                        approve(emergency),
+                    ))
+            }
+            ReviewError::NotTheSubmitter { id, version, .. } => new(Code::NotTheSubmitter)
+                .hint(Hint::call("a reviewer can reject it with {}", reject(&id, version))),
             ReviewError::Pending { id, is_text: false, .. } => new(Code::SubmissionPending).hint(
                 Hint::call("{} shows it; it must be decided or withdrawn first", of(Verb::ReviewShow, &id)),
             ),
@@ -208,15 +217,15 @@ impl From<ReviewError> for Failure {
             }
             ReviewError::Changed { id, expected, found } => compared(&id, expected, found)
                 .hint(Hint::call("{} shows the current submission", of(Verb::ReviewShow, &id))),
-            ReviewError::Lapsed { id, proposal, .. } => {
-                new(Code::ApprovalLapsed).hint(submitted_again(&id, &proposal, true))
+            ReviewError::Lapsed { id, version, proposal, .. } => {
+                new(Code::ApprovalLapsed).hint(submitted_again(&id, &proposal, Some(version)))
             }
             ReviewError::Altered { id, version, proposal, published, .. } => {
                 let failure = match published {
                     Some(published) => compared(&id, published, version),
                     None => new(Code::SubmissionChanged),
                 };
-                failure.hint(submitted_again(&id, &proposal, false))
+                failure.hint(submitted_again(&id, &proposal, None))
             }
             ReviewError::HiddenPart(why) => Self::new(Self::from(*why).code, message)
                 .hint("a steward who may read every part of the change can see the reason"),

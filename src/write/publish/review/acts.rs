@@ -68,6 +68,7 @@ impl Transaction<'_> {
             Refusing::Withdraw(_) => {
                 return Err(ReviewError::NotTheSubmitter {
                     id: id.clone(),
+                    version: pending.version,
                     by: pending.by.clone(),
                 });
             }

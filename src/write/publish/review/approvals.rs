@@ -50,6 +50,20 @@ pub(super) struct Approvals {
     pub(super) ratified: Vec<Reviewed>,
 }
 
+impl Approvals {
+    /// Refuses an approval that names a document, but not which of its two decisions.
+    pub(super) fn check_named(&self, decision: &Decision<'_>) -> Result<(), ReviewError> {
+        let tracks = self.sets.iter().flatten().map(|member| &member.reviewed.track);
+        let mut named = tracks.filter(|track| decision.ids.contains(track.id()));
+        let two = named.find_map(|track| {
+            let (submission, emergency) = (track.pending.as_ref()?, track.emergency.as_ref()?);
+            let (submission, emergency) = (submission.version, emergency.version);
+            Some(ReviewError::TwoAwait { id: track.id().clone(), submission, emergency })
+        });
+        two.filter(|_| decision.version.is_none()).map_or(Ok(()), Err)
+    }
+}
+
 /// For each set, the artifacts with a part that was rejected or withdrawn since their last event.
 ///
 /// The time is that of the last such decision. Read once for each set.
@@ -72,6 +86,7 @@ impl Transaction<'_> {
             waits.unrecorded(&reviewed.track).map_or(Ok(()), Err)?;
             let Some(pending) = &reviewed.track.pending else {
                 self.may_ratify(&reviewed, &rules)?;
+                self.check_version(decision, &reviewed)?;
                 ratified.push(reviewed);
                 continue;
             };
@@ -209,17 +224,19 @@ impl Transaction<'_> {
         Ok(hidden.cloned().collect())
     }
 
-    /// Refuses a decision about another submission than the one that the reviewer has read.
+    /// Refuses a decision about another submission, or emergency retirement, than the one that the
+    /// reviewer has read.
     pub(super) fn check_version(
         &self,
         decision: &Decision<'_>,
         reviewed: &Reviewed,
     ) -> Result<(), PublishError> {
-        let pending = reviewed.pending()?;
-        let Some(expected) = decision.version.filter(|version| *version != pending.version) else {
+        let found = reviewed.track.awaited_version();
+        let (Some(expected), Some(found)) = (decision.version, found) else { return Ok(()) };
+        if expected == found {
             return Ok(());
-        };
-        let (id, found) = (reviewed.track.id().clone(), pending.version);
+        }
+        let id = reviewed.track.id().clone();
         Err(ReviewError::Changed { id, expected, found }.into())
     }
 

@@ -79,6 +79,7 @@ pub fn approve(vault: &Vault, decision: &Decision<'_>) -> Result<Outcome, Publis
     let mut outcome = run(vault, decision, Gate::Decides, |transaction, outcome| {
         outcome.act = Act::Approve;
         let approvals = transaction.approvals(decision)?;
+        approvals.check_named(decision)?;
         let is_complete = |set: &&Vec<Member>| set.iter().all(Member::is_complete);
         for set in &approvals.sets {
             match is_complete(&set) {

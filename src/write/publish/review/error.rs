@@ -106,6 +106,19 @@ pub enum ReviewError {
         /// The principal.
         who: String,
     },
+    /// An approval names the document only, but a submission and an emergency retirement of it
+    /// await a decision.
+    #[error(
+        "two decisions about `{id}` are pending: version {submission} was submitted, and version {emergency} retired it in an emergency"
+    )]
+    TwoAwait {
+        /// The artifact.
+        id: DocumentId,
+        /// The version of the submission, which is decided first.
+        submission: Version,
+        /// The version of the retirement.
+        emergency: Version,
+    },
     /// The version is not a submission.
     #[error("version {version} of `{id}` is not a submission")]
     NoSubmission {
@@ -127,6 +140,8 @@ pub enum ReviewError {
     NotTheSubmitter {
         /// The artifact.
         id: DocumentId,
+        /// The version of the submission.
+        version: Version,
         /// The submitter.
         by: String,
     },
@@ -242,6 +257,7 @@ impl ReviewError {
             | Self::InChange { id, .. }
             | Self::Own { id, .. }
             | Self::Twice { id, .. }
+            | Self::TwoAwait { id, .. }
             | Self::NoSubmission { id, .. }
             | Self::OwnEmergency { id, .. }
             | Self::NotTheSubmitter { id, .. }

@@ -472,9 +472,7 @@ impl Waits {
         if let Some(version) = self.lines.first_unnamed(track) {
             return Some(ReviewError::Unrecorded { id: id(), version });
         }
-        let of_pending = track.pending.as_ref().map(|pending| pending.version);
-        let version = of_pending.or_else(|| Some(track.emergency.as_ref()?.version));
-        let version = version.filter(|_| self.lines.has_decided(track))?;
+        let version = track.awaited_version().filter(|_| self.lines.has_decided(track))?;
         Some(ReviewError::Decided { id: id(), version })
     }
 
