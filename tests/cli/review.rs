@@ -496,6 +496,31 @@ fn approve_refuses_a_document_with_two_pending_decisions() {
 }
 
 #[test]
+fn approve_dry_run_compares_with_the_published_text() {
+    let place =
+        governed_by(&(STEWARDS.to_owned() + "review: {folders: {nodes/two/: {required: 2}}}\n"));
+    place.write("nodes/two/n.md", "# N\n\nnew\n");
+    place.edit("nodes/a.md", "one", "two");
+    by(&place, "ana", "submit nodes/a nodes/two/n").ok();
+    let planned = by(&place, "kim", "approve nodes/a --dry-run").ok().stdout;
+    assert!(
+        planned.contains("\n--- nodes/a.md (published)\n+++ nodes/a.md (approved)\n"),
+        "{planned}"
+    );
+    assert!(planned.contains("\n-one\n+two\n"), "{planned}");
+    // The same if the text is new, needs another approval, or the file was edited since.
+    let planned = by(&place, "kim", "approve nodes/two/n --dry-run").ok().stdout;
+    assert!(planned.contains("\n+new\n"), "{planned}");
+    place.edit("nodes/a.md", "two", "three");
+    let planned = by(&place, "kim", "approve nodes/a --dry-run").ok().stdout;
+    assert!(planned.contains("\n-one\n+two\n"), "{planned}");
+    place.edit("stewards.yaml", "version: 1\n", "version: 1\n# note\n");
+    by(&place, "ana", "submit stewards.yaml").ok();
+    let planned = by(&place, "kim", "approve stewards.yaml --dry-run").ok().stdout;
+    assert!(planned.contains("\n+# note\n"), "{planned}");
+}
+
+#[test]
 fn an_emergency_compares_what_its_reviewer_has_read() {
     let place = governed();
     place.edit("nodes/a.md", "one", "two");

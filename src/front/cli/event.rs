@@ -13,7 +13,7 @@ use crate::read::working::gathered::{Gathered, REPEATED};
 use crate::read::working::inbound::{Captured, FixedLinks, Inbound, InboundKind, RelativeLink};
 use crate::record::chain::diff::print_between;
 use crate::service::report::Report;
-use crate::service::report::event::{Acted, Approved, EventReport, notes, why_id_stays};
+use crate::service::report::event::{Acted, EventReport, notes, why_id_stays};
 use crate::text::document::links::Written;
 use crate::text::document::validate::Problem;
 use crate::values::model::hint::{Call, Hint, Verb};
@@ -21,7 +21,7 @@ use crate::values::model::id::DocumentId;
 use crate::values::model::layout::limit;
 use crate::values::model::number::Version;
 use crate::values::text_util::count;
-use crate::write::commit::{AfterCommit, Item, Live};
+use crate::write::commit::{AfterCommit, Change, Item, Live};
 use crate::write::publish::{Outcome, review};
 
 /// Prints an event, done or only planned; returns the answer of the verb.
@@ -148,14 +148,22 @@ pub(super) fn text(session: &mut Session<'_>, verb: &str, outcome: &Outcome, dry
     });
     problems(session, &of_items.chain(of_refused).collect::<Vec<_>>());
     if dry_run {
-        let is_approval = |item: &Item| verb == Approved::SCHEMA && !item.is_retirement();
         let changed = outcome.items.iter().filter_map(|item| {
+            let approved = item.approved.as_deref();
+            let then = match item.change {
+                _ if approved.is_some() => "approved",
+                Change::Retired => "retired",
+                _ => "published",
+            };
             Some(Changed {
                 id: &item.id,
                 old: None,
-                new: Planned::of(&item.id.live_path(), &item.live)?,
-                then: if item.is_retirement() { "retired" } else { "published" },
-                submitted: is_approval(item).then(|| item.version.previous()),
+                new: match approved {
+                    Some(text) => Planned::Text(text),
+                    None => Planned::of(&item.id.live_path(), &item.live)?,
+                },
+                then,
+                submitted: approved.map(|_| item.version.previous()),
             })
         });
         lives(session, changed);
@@ -380,7 +388,7 @@ struct Changed<'c> {
     new: Planned<'c>,
     /// The state of the new text.
     then: &'c str,
-    /// The version that is approved.
+    /// The version that is approved, which is compared with the published text.
     submitted: Option<Version>,
 }
 
@@ -405,9 +413,19 @@ fn lives<'c>(session: &mut Session<'_>, changed: impl Iterator<Item = Changed<'c
                 continue;
             }
         };
-        let read = || vault.files().read(&path, limit::DOCUMENT).unwrap_or_default().into();
-        let old: Cow<'_, [u8]> = one.old.map_or_else(read, Cow::Borrowed);
-        let diff = live_diff(&path, (&String::from_utf8_lossy(&old), new), one.then);
+        let read = || vault.files().read(&path, limit::DOCUMENT).unwrap_or_default();
+        let diff = match one.submitted {
+            // The live file may have the submitted text already.
+            Some(_) => {
+                let published = head.as_ref().and_then(|head| head.get(one.id)?.ok());
+                let old = published.as_ref().map_or("", |served| &served.text);
+                diff_of(&path, (old, "published"), (new, one.then))
+            }
+            None => {
+                let old = one.old.map_or_else(|| Cow::Owned(read()), Cow::Borrowed);
+                live_diff(&path, (&String::from_utf8_lossy(&old), new), one.then)
+            }
+        };
         let told = ground.and_then(|(chronicle, head)| {
             session.call.dry_run((&vault, chronicle, head), one.id, one.submitted, diff)
         });
@@ -420,6 +438,11 @@ fn lives<'c>(session: &mut Session<'_>, changed: impl Iterator<Item = Changed<'c
 
 /// Returns the changes of a live file.
 pub(super) fn live_diff(path: &str, (old, new): (&str, &str), then: &str) -> String {
+    diff_of(path, (old, "now"), (new, then))
+}
+
+/// Returns the changes between two texts of a file, each with its state.
+fn diff_of(path: &str, (old, before): (&str, &str), (new, then): (&str, &str)) -> String {
     let path = shown(path);
-    print_between(old, new, &format!("{path} (now)"), &format!("{path} ({then})"))
+    print_between(old, new, &format!("{path} ({before})"), &format!("{path} ({then})"))
 }

@@ -114,6 +114,8 @@ pub struct Item {
     pub(crate) dependent: Dependent,
     /// The text of a submission.
     pub(crate) submitted: Option<Arc<str>>,
+    /// The text that an approval publishes, or approves in part.
+    pub(crate) approved: Option<Arc<str>>,
     /// Path and text of the keyframe; the text is mostly that of the live file, too.
     pub(crate) keyframe: Option<(String, Arc<str>)>,
     pub(crate) history: Extension,

@@ -525,6 +525,7 @@ impl Transaction<'_> {
             live: Live::Keep,
             set: None,
             submitted: (change == Change::Step(Step::Submit)).then(|| Arc::clone(text)),
+            approved: None,
             dependent: Dependent::of(id, text)
                 .filter(|_| !entry.is_retirement() && id.is_document())
                 .unwrap_or_default(),

@@ -1,6 +1,8 @@
 //! The versions of decisions that do not publish: approvals in part, ratifications, and the ends of
 //! submissions; also checks who may end one.
 
+use std::sync::Arc;
+
 use super::super::transaction::Transaction;
 use super::super::{PublishError, Refusal};
 use super::decide::Refusing;
@@ -8,7 +10,7 @@ use super::{ReviewError, Reviewed};
 use crate::policy::rules::{Pending, Rules, Track};
 use crate::policy::stewards::Role;
 use crate::text::document::edit::Edit;
-use crate::text::document::review::ReviewEdit;
+use crate::text::document::review::{Action, ReviewEdit};
 use crate::values::model::principal::PrincipalKey;
 use crate::write::commit::{Change, Item, Step};
 
@@ -98,9 +100,12 @@ impl Transaction<'_> {
             }
             false => text.to_owned(),
         };
-        let change = Change::Step(kind);
-        let item = self.decided_version(id, base, &text.into(), change, kind.decision());
-        let set = reviewed.track.pending.as_ref().and_then(|pending| pending.change.clone());
-        Ok(Item { set, ..item.map_err(refused)? })
+        let (change, text) = (Change::Step(kind), Arc::from(text));
+        let item = self.decided_version(id, base, &text, change, kind.decision());
+        let pending = reviewed.track.pending.as_ref();
+        let is_text = pending.is_some_and(|pending| pending.action == Some(Action::Publish));
+        let approved = (kind == Step::ApproveInPart && is_text).then_some(text);
+        let set = pending.and_then(|pending| pending.change.clone());
+        Ok(Item { set, approved, ..item.map_err(refused)? })
     }
 }

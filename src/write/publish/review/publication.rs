@@ -62,6 +62,7 @@ impl Transaction<'_> {
         };
         let item = self.decided_version(id, base, &text, change, Some("approved"));
         let mut item = item.map_err(refused)?;
+        item.approved = (action == Action::Publish).then(|| Arc::clone(&text));
         item.live = match &action {
             Action::Publish => self.followed_live(id, base, pending, by, &text),
             Action::Retire => self.retired_live(id, base),
