@@ -360,18 +360,22 @@ fn stale(
     live: &working::Text,
 ) -> Option<Problem> {
     let (id, document, mode) = (&served.id, &live.document, vault.config().frontmatter);
+    let history = replay::load(vault.files(), id).ok()?;
+    let (place, fields) = ((vault.files(), id), &document.frontmatter);
     // An interrupted publication is completed.
-    if is_edited(document, mode) && left_behind(id, &live.text, document, &served.text).is_some() {
+    if is_edited(document, mode)
+        && left_behind(id, &live.text, document, &served.text).is_some()
+        && stale::changed_by_hand(place, fields, (&served.text, &history)).is_none()
+    {
         return None;
     }
-    let history = replay::load(vault.files(), id).ok()?;
     let last = stale::Last {
         version: served.entry.version,
         chain_hash: &served.entry.chain_hash,
         text: &served.text,
         history: &history,
     };
-    let (place, text) = ((vault.files(), id), (live.text.as_str(), document));
+    let text = (live.text.as_str(), document);
     let edit = stale::Edit { expect: Expect::default(), is_handed_in: false };
     let found = stale::find(place, text, (form, mode), &last, edit)?;
     Some(Problem {

@@ -521,6 +521,72 @@ fn approve_dry_run_compares_with_the_published_text() {
 }
 
 #[test]
+fn author_submits_edits_that_were_made_after_the_submission() {
+    let place = governed();
+    for (n, text) in [("one", "two"), ("two", "three")] {
+        place.edit("nodes/a.md", n, text);
+        by(&place, "ana", "submit nodes/a").ok();
+        if text == "three" {
+            place.edit("nodes/a.md", "three", "four");
+        }
+        by(&place, "kim", "approve nodes/a").ok();
+    }
+    let status = by(&place, "ana", "status").ok().stdout;
+    assert!(status.contains("set `version` in the file to the published version"), "{status}");
+    place.edit("nodes/a.md", "version: 3", "version: 5");
+    by(&place, "ana", "submit nodes/a").ok();
+    by(&place, "kim", "approve nodes/a").ok();
+    assert!(place.ctx("read nodes/a").ok().stdout.contains("four"));
+    // A change by hand is not one of an earlier version.
+    place.edit("nodes/a.md", "approved_by: kim@x.com", "approved_by: ask legal first");
+    let refused = by(&place, "ana", "submit nodes/a").exits(1);
+    assert!(refused.stderr.contains("frontmatter-spelling"), "{}", refused.whole());
+    place.edit("nodes/a.md", "approved_by: ask legal first", "approved_by: kim@x.com");
+    intact(&place);
+}
+
+#[test]
+fn submit_keeps_a_change_by_hand_that_an_approval_left_alone() {
+    let place = governed();
+    for (n, text) in [("one", "two"), ("two", "three")] {
+        place.edit("nodes/a.md", n, text);
+        by(&place, "ana", "submit nodes/a").ok();
+        if text == "three" {
+            place.edit("nodes/a.md", "approved_by: kim@x.com", "approved_by: ask legal first");
+        }
+        by(&place, "kim", "approve nodes/a").ok();
+    }
+    let live = place.read("nodes/a.md");
+    assert!(
+        by(&place, "ana", "status").ok().stdout.contains("Not edited from the published version")
+    );
+    let refused = by(&place, "ana", "submit nodes/a").exits(1);
+    assert!(refused.stderr.contains("error[stale]"), "{}", refused.whole());
+    assert_eq!(place.read("nodes/a.md"), live);
+}
+
+#[test]
+fn author_submits_the_file_of_another_branch() {
+    let place = governed();
+    let branch = place.duplicate();
+    // The branches publish at different times.
+    branch.ctx("status").ok();
+    for (place, text) in [(&branch, "theirs"), (&place, "ours")] {
+        place.edit("nodes/a.md", "one", text);
+        by(place, "ana", "submit nodes/a").ok();
+        by(place, if text == "ours" { "kim" } else { "bo" }, "approve nodes/a").ok();
+    }
+    place.write("nodes/a.md", branch.read("nodes/a.md"));
+    let status = by(&place, "ana", "status").ok().stdout;
+    let advice = "with `checksum`, `updated_at` and the fields of the review, or run `ctx ";
+    let line = status.split_once(advice).unwrap_or_else(|| panic!("{status}")).1;
+    by(&place, "ana", line.split_once('`').unwrap().0).ok();
+    by(&place, "kim", "approve nodes/a").ok();
+    assert!(place.ctx("read nodes/a").ok().stdout.contains("theirs"));
+    intact(&place);
+}
+
+#[test]
 fn an_emergency_compares_what_its_reviewer_has_read() {
     let place = governed();
     place.edit("nodes/a.md", "one", "two");

@@ -309,17 +309,24 @@ pub(crate) fn foreign_values(fields: &Frontmatter) -> Vec<Foreign<'_>> {
     FIELDS.iter().filter_map(value).collect()
 }
 
-/// Returns the first of these fields that a person changed in a live text after its publication.
-/// The live text must have the version of the published one.
+/// Returns the first of these fields that was changed in a live text with the version of the
+/// published one.
 pub(crate) fn changed_by_hand(live: &Frontmatter, published: &Frontmatter) -> Option<&'static str> {
+    changed(live, published).filter(|_| live.version == published.version)
+}
+
+/// Returns the first of these fields whose value in a live text is not that of the published one.
+pub(crate) fn changed(live: &Frontmatter, published: &Frontmatter) -> Option<&'static str> {
     // Retiring changes these fields in the history only.
     let is_retired = published.status != Status::Published;
-    if !is_ours(live) || live.version != published.version || is_retired {
-        return None;
-    }
+    if is_retired || !is_ours(live) { None } else { differing(live, published) }
+}
+
+/// Returns the first of these fields with a value in a live text that another text does not have.
+pub(crate) fn differing(live: &Frontmatter, other: &Frontmatter) -> Option<&'static str> {
     let differs = |field: &&&'static str| {
         let said = live.get(field).filter(|value| !value.is_null());
-        said.is_some_and(|said| !published.get(field).is_some_and(|sealed| said.same_value(sealed)))
+        said.is_some_and(|said| !other.get(field).is_some_and(|sealed| said.same_value(sealed)))
     };
     FIELDS.iter().find(differs).copied()
 }

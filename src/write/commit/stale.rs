@@ -10,7 +10,7 @@ use crate::record::chain::walk::Walk;
 use crate::text::document::Document;
 use crate::text::document::frontmatter::Frontmatter;
 use crate::text::document::live_form::LiveForm;
-use crate::text::document::review::{ReviewFields, ReviewState};
+use crate::text::document::review::{self, ReviewFields, ReviewState};
 use crate::text::document::second_block::second_block;
 use crate::values::model::digest::Digest;
 use crate::values::model::hint::{Call, Hint, Verb};
@@ -149,7 +149,12 @@ fn by_fields(
                 "the file was not edited from the published version {head}: its `checksum` or `updated_at` differs, as after a merge that took the history of one side and the file of the other"
             ),
             Hint::calls(
-                "merge what {} shows, with `checksum` and `updated_at`, or run {}",
+                match review::is_ours(live) {
+                    true => {
+                        "merge what {} shows, with `checksum`, `updated_at` and the fields of the review, or run {}"
+                    }
+                    false => "merge what {} shows, with `checksum` and `updated_at`, or run {}",
+                },
                 [
                     call(Verb::Diff),
                     call(Verb::Publish).word("--expect-hash").value(last.chain_hash.to_string()),
@@ -221,7 +226,8 @@ fn base(
             Some(Base::Older(edited))
         }
         Some(edited) => {
-            let is_other = edited == last.version && is_of_another(files, id, live, last);
+            let is_other = edited == last.version
+                && is_of_another((files, id), live, (last.text, last.history));
             is_other.then_some(Base::Other)
         }
         None => (is_handed_in || last.version > Version::FIRST).then_some(Base::Unsaid),
@@ -232,7 +238,11 @@ fn base(
 ///
 /// An author who merged the last version may have changed only `version`; editors that update
 /// `updated_at` themselves make it later.
-fn is_of_another(files: &Files, id: &DocumentId, live: &Frontmatter, last: &Last<'_>) -> bool {
+fn is_of_another(
+    (files, id): (&Files, &DocumentId),
+    live: &Frontmatter,
+    (text, history): (&str, &History),
+) -> bool {
     let (checksum, at) = (digest(live.checksum.as_ref()), instant(live.updated_at.as_ref()));
     let is_strange = |given: &[Fields]| {
         let end = given.last().and_then(|fields| instant(fields.updated_at.as_ref()));
@@ -242,17 +252,40 @@ fn is_of_another(files: &Files, id: &DocumentId, live: &Frontmatter, last: &Last
         checksum.is_some() && !given.iter().any(has_checksum)
             || is_earlier && !given.iter().any(has_instant)
     };
-    let described = described::Reader::default().read(id, last.text).ok().flatten();
+    let described = described::Reader::default().read(id, text).ok().flatten();
     if !is_strange(described.map(|described| described.fields).as_slice()) {
         return false;
     }
-    let mut walk = Walk::new(files, id, last.history);
+    let mut walk = Walk::new(files, id, history);
     let mut given = Vec::new();
     while let Some(step) = walk.next() {
         let described = step.version.ok().and_then(|mut version| version.describe().ok().flatten());
         given.extend(described.map(|described| described.fields));
     }
     is_strange(&given)
+}
+
+/// Returns the first field of a review that a person changed in a live file; `text` is the published
+/// one (REV-4).
+///
+/// Fields that are all those of one version were not changed: the file was edited from that version.
+/// Neither were those of another branch, whose file [`find`] refuses unless the writer has read the
+/// published text.
+pub(crate) fn changed_by_hand(
+    (files, id): (&Files, &DocumentId),
+    live: &Frontmatter,
+    (text, history): (&str, &History),
+) -> Option<&'static str> {
+    let field = review::changed(live, &Document::parse(text).ok()?.frontmatter)?;
+    let mut walk = Walk::new(files, id, history);
+    while let Some(step) = walk.next() {
+        let text = step.version.ok().and_then(|version| version.text);
+        let other = text.and_then(|text| Document::parse(text).ok());
+        if other.is_some_and(|other| review::differing(live, &other.frontmatter).is_none()) {
+            return None;
+        }
+    }
+    (!is_of_another((files, id), live, (text, history))).then_some(field)
 }
 
 fn digest(text: Option<&String>) -> Option<Digest> {

@@ -23,7 +23,6 @@ use crate::text::document::dependent::Dependent;
 use crate::text::document::edit::EditError;
 use crate::text::document::live_form::{self, LiveForm};
 use crate::text::document::obsidian::Markup;
-use crate::text::document::review::changed_by_hand;
 use crate::text::document::stamp::{self, Stamp, StampedAs};
 use crate::text::document::text::{is_normal, normalise};
 use crate::text::document::validate::problems;
@@ -304,7 +303,12 @@ impl Transaction<'_> {
             return Ok(Prepared::LeftOut(Reason::Draft));
         }
         let is_edited = live_form::is_edited(&document, mode);
-        if let Some(sealed) = base.sealed.as_ref().filter(|_| is_edited)
+        let place = (self.vault.files(), id);
+        let sealed = base.sealed.as_deref().filter(|_| is_edited);
+        let by_hand = sealed.and_then(|sealed| {
+            stale::changed_by_hand(place, &document.frontmatter, (sealed, &base.history))
+        });
+        if let Some(sealed) = sealed.filter(|_| by_hand.is_none())
             && let Some(new) = stamp::left_behind(id, live, &document, sealed)
         {
             return Ok(match fresh {
@@ -321,17 +325,14 @@ impl Transaction<'_> {
         if let (Some(form), Some((version, chain_hash)), Some(text)) = (&form, mark, &base.sealed) {
             let (history, chain_hash) = (&base.history, &chain_hash);
             let last = stale::Last { version, chain_hash, text, history };
-            let place = (self.vault.files(), id);
             let edit = stale::Edit { expect: self.expect, is_handed_in: fresh.is_some() };
             let found = stale::find(place, (live, &document), (form, mode), &last, edit);
             if let Some(stale) = found {
                 return Err(Refusal::new(path, "stale", stale.message, stale.hint));
             }
         }
-        let published = base.sealed.as_deref().filter(|_| is_edited).map(Document::parse);
-        if let Some(Ok(published)) = published
-            && let Some(field) = changed_by_hand(&document.frontmatter, &published.frontmatter)
-        {
+        let is_of_last = mark.map(|(version, _)| version) == document.frontmatter.version;
+        if let Some(field) = by_hand.filter(|_| is_of_last) {
             return Err(Refusal::of_spelling(&path, &EditError::ByHand(field)));
         }
         let (live, document) = match &kept {

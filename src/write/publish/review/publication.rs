@@ -17,14 +17,14 @@ use crate::record::chain::history::Entry;
 use crate::record::chain::replay;
 use crate::text::document::edit::{Edit, EditError};
 use crate::text::document::live_form::LiveForm;
-use crate::text::document::review::{Action, ReviewEdit, changed_by_hand};
+use crate::text::document::review::{Action, ReviewEdit};
 use crate::text::document::stamp::{NextText, retired_live, submitted_live};
 use crate::text::document::text::normalise;
 use crate::text::document::{Document, utf8};
 use crate::values::model::governance_file::GovernanceFile;
 use crate::values::model::id::DocumentId;
 use crate::values::model::layout::limit;
-use crate::write::commit::{Change, Item, Live};
+use crate::write::commit::{Change, Item, Live, stale};
 
 impl Transaction<'_> {
     /// Adds the versions that publish or retire an approved submission; `by` are the approvers.
@@ -130,9 +130,11 @@ impl Transaction<'_> {
             return Live::Keep;
         }
         let Ok(document) = Document::of_live(live) else { return Live::Keep };
-        let was = base.sealed.as_deref().and_then(|was| Document::parse(was).ok());
-        if was.is_some_and(|was| changed_by_hand(&document.frontmatter, &was.frontmatter).is_some())
-        {
+        let by_hand = base.sealed.as_deref().and_then(|sealed| {
+            let place = (self.vault.files(), id);
+            stale::changed_by_hand(place, &document.frontmatter, (sealed, &base.history))
+        });
+        if by_hand.is_some() {
             return Live::Keep;
         }
         let step = ReviewEdit::Approve { by, at: self.at };
