@@ -135,6 +135,7 @@ const TABLE: &[(&str, &[&str])] = &[
             "!submit nodes/XX/p --from - --supersede --expect-version 1",
             "!submit nodes/XX/p --renew --supersede",
             "submit --changed --dry-run",
+            "submit --changed --skip-invalid --dry-run",
             "submit nodes/XX/ --dry-run",
             "!submit nodes/XX/e",
             "!submit nodes/XX/new --supersede",

@@ -587,6 +587,24 @@ fn author_submits_the_file_of_another_branch() {
 }
 
 #[test]
+fn submit_skips_invalid_documents_on_request() {
+    let place = governed();
+    place.write("nodes/b.md", "# B\n\none\n");
+    by(&place, "ana", "submit nodes/b").ok();
+    by(&place, "kim", "approve nodes/b").ok();
+    place.edit("nodes/a.md", "one", "two");
+    place.edit("nodes/b.md", "approved_by: kim@x.com", "approved_by: ask legal first");
+    let refused = by(&place, "ana", "submit --changed").exits(1).stderr;
+    assert!(refused.contains("hint: `--skip-invalid` submits the valid documents"), "{refused}");
+    let said = by(&place, "ana", "submit --changed --skip-invalid").exits(1).whole();
+    assert!(said.contains("submitted  nodes/a  v2"), "{said}");
+    assert!(said.contains("error[frontmatter-spelling]: nodes/b.md"), "{said}");
+    by(&place, "kim", "approve nodes/a").ok();
+    // The parts of a change are submitted together.
+    by(&place, "ana", "submit --changed --change one --skip-invalid").exits(2);
+}
+
+#[test]
 fn an_emergency_compares_what_its_reviewer_has_read() {
     let place = governed();
     place.edit("nodes/a.md", "one", "two");

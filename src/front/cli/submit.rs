@@ -6,8 +6,8 @@ use super::{Answer, Locking, event, progress};
 use crate::service::report::event::Submitted;
 use crate::service::report::failure::{Code, Failure};
 use crate::service::workspace::argument::file_or_input;
-use crate::write::publish::Which;
 use crate::write::publish::review::{Submission, submit};
+use crate::write::publish::{Mode, PublishError, Which};
 
 /// Submit texts for review; a reviewer publishes them
 ///
@@ -17,7 +17,8 @@ use crate::write::publish::review::{Submission, submit};
 /// reads the text of one document from a file, and the live file is not read; a text without
 /// frontmatter is the new body, and the published title, tags and other fields stay. Documents that
 /// are submitted under one --change are published together or not at all. Submitting again replaces
-/// your own submission; a part of a change stays one. --renew is for an approval that is older than
+/// your own submission; a part of a change stays one. One invalid document refuses all of them,
+/// unless --skip-invalid is given. --renew is for an approval that is older than
 /// `review.max_age` of `stewards.yaml`: it submits the published text, and another principal than
 /// the submitter approves it. Needs the role editor.
 #[derive(Debug, clap::Args)]
@@ -43,6 +44,9 @@ pub(super) struct Submit {
     /// Submit the published texts as they are, to renew their approval
     #[arg(long, conflicts_with_all = ["changed", "from"])]
     renew: bool,
+    /// Submit the valid documents, and exit 1 if any is invalid
+    #[arg(long, conflicts_with = "change")]
+    skip_invalid: bool,
     /// Note to store with each version (covered by no hash)
     #[arg(short = 'm', long = "message", value_name = "NOTE")]
     note: Option<String>,
@@ -72,14 +76,24 @@ pub(super) fn run(args: &Submit, session: &mut Session<'_>) -> Result<Answer, Fa
             .hint("`--changed` submits every change to published texts")
             .hint("or name documents; `ctx status` lists all that differ"));
     }
-    let mode = args.expect.mode(args.dry_run)?;
+    let skip_invalid = args.skip_invalid;
+    let mode = Mode { skip_invalid, ..args.expect.mode(args.dry_run)? };
     if args.renew && !matches!(which, Which::Ids(_)) {
         return Err(Failure::new(Code::Usage, "`--renew` needs the ids of documents")
             .hint("`ctx status` lists the documents that are due for a review"));
     }
     let (change, supersede, renew) = (args.change.as_deref(), args.supersede, args.renew);
     let submission = Submission { author: &author, which, from, change, supersede, renew, mode };
-    let outcome = progress::watch(session, &vault, || submit(&vault, &submission))?;
+    let many = !matches!(&submission.which, Which::Ids(ids) if ids.len() == 1);
+    let outcome = progress::watch(session, &vault, || submit(&vault, &submission));
+    let outcome = outcome.map_err(|why| {
+        let others = many && change.is_none() && matches!(why, PublishError::Refused(_));
+        let failure = Failure::from(why);
+        match others {
+            true => failure.hint("`--skip-invalid` submits the valid documents"),
+            false => failure,
+        }
+    })?;
     let outcome = session.acted(&vault, outcome);
     Ok(event::print(session, &outcome, args.dry_run, Submitted))
 }
