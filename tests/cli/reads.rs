@@ -712,11 +712,13 @@ fn a_decision_about_a_change_does_not_name_its_parts_that_may_not_be_read() {
     // The other part waits for its reviewer, or is published with this one.
     hides("approve nodes/pub/p --dry-run");
     hides("approve nodes/pub/p --dry-run --json");
+    let waits = hides("approve nodes/pub/p --dry-run").stderr;
+    assert_eq!(waits, "note: not decided: 1 part of the change that you may not read\n");
     place.ctx("approve nodes/sec/s --as kim@x.com").ok();
     assert_snapshot!(hides("approve nodes/pub/p").whole(), @"
     exit: 0
     -- stdout
-    checkpoint 4 with 1 version, 2026-11-21T10:00:10.000Z
+    checkpoint 4 with 1 version, 2026-11-21T10:00:11.000Z
       changed  nodes/pub/p  v5
     -- stderr
     note: also decided: 1 part of the change that you may not read

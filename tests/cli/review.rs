@@ -605,6 +605,19 @@ fn submit_skips_invalid_documents_on_request() {
 }
 
 #[test]
+fn restore_advises_to_submit_an_earlier_text() {
+    let place = governed();
+    place.edit("nodes/a.md", "one", "two");
+    by(&place, "ana", "submit nodes/a").ok();
+    by(&place, "kim", "approve nodes/a").ok();
+    let restored = by(&place, "ana", "restore nodes/a --version 1").ok().stderr;
+    assert!(
+        restored.contains("`ctx submit nodes/a` submits this text as a new version"),
+        "{restored}"
+    );
+}
+
+#[test]
 fn an_emergency_compares_what_its_reviewer_has_read() {
     let place = governed();
     place.edit("nodes/a.md", "one", "two");

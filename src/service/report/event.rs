@@ -375,6 +375,13 @@ pub(crate) fn notes(outcome: &Outcome, spell: Spell) -> Vec<String> {
         let show = Call::new(Verb::ReviewShow).value(id.as_str());
         text + &Hint::call(" {} shows it", show).render(spell)
     });
+    let of_ended = outcome.ended.iter().map(|(id, version, by)| {
+        let text = format!("the retirement ends the submission of {id} (version {version}, by {by});");
+        let of = |verb| Call::new(verb).value(id.as_str());
+        let show = of(Verb::ReviewShow).word("--version").value(version.to_string());
+        let hint = " {} shows it; to propose its text again, its submitter runs {}, with `--from FILE` if the text was handed in";
+        text + &Hint::calls(hint, [show, of(Verb::Submit)]).render(spell)
+    });
     let of_superseding = outcome.superseding.iter().map(|(id, reviewers)| {
         let named: Vec<&str> = reviewers.iter().take(MOST_REVIEWERS).map(String::as_str).collect();
         let more = match reviewers.len() - named.len() {
@@ -388,13 +395,17 @@ pub(crate) fn notes(outcome: &Outcome, spell: Spell) -> Vec<String> {
         format!("{stuck}: submissions there cannot be approved; a reviewer of the whole vault can approve a change of stewards.yaml")
     });
     let of_settings = of_mode.into_iter().chain(outcome.unpublished_links.then(of_links));
-    let of_hidden = (!outcome.hidden.is_empty()).then(|| {
-        let what = crate::values::text_util::count(outcome.hidden.len(), "part");
-        format!("also decided: {what} of the change that you may not read")
-    });
+    let of_hidden =
+        [("also decided", outcome.hidden.len()), ("not decided", outcome.hidden_awaited)];
+    let of_hidden =
+        of_hidden.into_iter().filter(|(_, number)| *number > 0).map(|(state, number)| {
+            let what = crate::values::text_util::count(number, "part");
+            format!("{state}: {what} of the change that you may not read")
+        });
     of_settings
         .chain(of_scopes)
         .chain(of_reviewers)
+        .chain(of_ended)
         .chain(of_superseding)
         .chain(of_awaiting)
         .chain(of_alone)

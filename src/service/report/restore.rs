@@ -80,14 +80,14 @@ fn next(file: &RestoredFile) -> Option<Hint> {
     match file.stands {
         Standing::Published => None,
         Standing::EarlierUntouched(last) => Some(Hint::calls(
-            "the published version stays; {} publishes this text as a new version, {} restores the published text",
+            "the published version stays; {} {publishes} this text as a new version, {} restores the published text",
             [
                 call(Verb::Publish).word("--expect-version").value(last.to_string()),
                 call(Verb::Restore),
             ],
         )),
         Standing::Earlier => Some(Hint::calls(
-            "the published version stays; {} publishes this text as a new version, {} restores the published text",
+            "the published version stays; {} {publishes} this text as a new version, {} restores the published text",
             [call(Verb::Publish), call(Verb::Restore)],
         )),
         Standing::Retired => Some(Hint::call(

@@ -108,10 +108,14 @@ pub struct Outcome {
     pub superseding: Vec<(DocumentId, Vec<String>)>,
     /// Pending submissions of the same texts, with their versions and submitters.
     pub awaiting: Vec<(DocumentId, Version, String)>,
+    /// Pending submissions that an emergency retirement ended, with their versions and submitters.
+    pub ended: Vec<(DocumentId, Version, String)>,
     /// Submissions that need more approvals.
     pub awaited: Vec<review::Awaited>,
     /// Artifacts of a decided set that the reader may not read; they are counted, but not named.
     pub hidden: BTreeSet<DocumentId>,
+    /// Number of artifacts of a set that are not decided, and that the reader may not read.
+    pub hidden_awaited: usize,
     /// Name of the set that contains the submissions.
     pub change: Option<String>,
     /// The commit; `None` for a dry run.
@@ -138,6 +142,8 @@ impl Outcome {
     /// Removes artifacts from the outcome that its reader may not read (REV-25).
     pub(super) fn without_hidden(mut self) -> Self {
         let hidden = std::mem::take(&mut self.hidden);
+        let is_awaited = |id: &&DocumentId| !self.items.iter().any(|item| item.id == **id);
+        let awaited: BTreeSet<DocumentId> = hidden.iter().filter(is_awaited).cloned().collect();
         let paths: HashSet<String> = hidden.iter().map(DocumentId::live_path).collect();
         self.items.retain(|item| !hidden.contains(&item.id));
         self.awaited.retain(|awaited| !hidden.contains(&awaited.id));
@@ -151,7 +157,8 @@ impl Outcome {
         self.links.inbound.retain(|link| is_shown(&link.path, &link.to));
         self.links.texts.retain(|link| is_shown(&link.path, &link.to));
         self.links.captured.retain(|link| is_shown(&link.path, &link.was));
-        Self { hidden, ..self }
+        let decided = hidden.difference(&awaited).cloned().collect();
+        Self { hidden: decided, hidden_awaited: awaited.len(), ..self }
     }
 
     /// Returns the changes of live files without a version in the event.
