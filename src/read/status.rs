@@ -22,6 +22,7 @@ use crate::record::chain::history::{Entry, EntryState, History};
 use crate::record::chain::replay;
 use crate::record::checkpoint::fault::LogError;
 use crate::record::checkpoint::state::PublishedSet;
+use crate::text::document::edit::checksum_of;
 use crate::text::document::live_form::{LiveForm, is_edited};
 use crate::text::document::stamp::left_behind;
 use crate::text::document::text::normalise;
@@ -59,6 +60,8 @@ words! {
         NotCheckedOut = "not-checked-out",
         /// Published; the live file is missing.
         Missing = "missing",
+        /// Published; the live file is that of a retirement, which this log does not record.
+        RetiredElsewhere = "retired-elsewhere",
         /// Published; the live file is a draft of the next version.
         Draft = "draft",
         /// Never published.
@@ -313,6 +316,7 @@ fn row(
             match form.is_draft(&live.document, vault.config().frontmatter) {
                 _ if form.is_of(&live.text) => DocumentState::Published,
                 _ if invalid => DocumentState::Invalid,
+                true if is_retired_elsewhere(live, row.version) => DocumentState::RetiredElsewhere,
                 true => DocumentState::Draft,
                 false => match stale(vault, &served, &form, live) {
                     Some(problem) => {
@@ -339,6 +343,14 @@ fn row(
         row.left_out = None;
     }
     (row, keyframe)
+}
+
+/// Returns true if a draft is the unedited text of a later version than the published one, as a
+/// retirement on another branch leaves it.
+fn is_retired_elsewhere(live: &working::Text, published: Option<Version>) -> bool {
+    let fields = &live.document.frontmatter;
+    let is_unedited = fields.checksum.is_some() && fields.checksum == checksum_of(&live.text).ok();
+    fields.version > published && is_unedited
 }
 
 /// Returns the reason why a publication would refuse a live file that was edited from another

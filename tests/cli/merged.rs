@@ -54,6 +54,28 @@ fn line_ends_that_git_converted_are_named_with_what_mends_them() {
 }
 
 #[test]
+fn status_names_the_retirement_of_another_branch() {
+    let place = Place::published(&[("nodes/a", "# A\n\none\n")]);
+    let branch = place.duplicate();
+    branch.ctx("retire nodes/a").ok();
+    place.write("nodes/a.md", branch.read("nodes/a.md"));
+    assert_snapshot!(place.ctx("status").ok().stdout, @"
+    Checkpoint 1 of 2026-11-21T10:00:01.000Z
+    Published and unchanged: 0 documents
+
+    Published, but the live file was retired on another branch (next: ctx retire ID, or ctx restore ID):
+      nodes/a.md (v1)
+    ");
+    assert!(place.ctx("diff").ok().stdout.contains("+status: draft"));
+    // An edit of that file is a draft, as before.
+    place.edit("nodes/a.md", "one", "two");
+    assert!(place.ctx("status").ok().stdout.contains("with a draft of the next version"));
+    place.write("nodes/a.md", branch.read("nodes/a.md"));
+    place.ctx("retire nodes/a").ok();
+    place.ctx("verify").ok();
+}
+
+#[test]
 fn git_converts_no_line_end_of_a_change_log() {
     let source = Place::published(&[("nodes/a", "# A\n\none\n")]);
     source.write(

@@ -67,8 +67,13 @@ pub(super) fn run(args: &Diff, session: &mut Session<'_>) -> Result<Answer, Fail
 }
 
 /// The states of live files that differ from the published text.
-const DIFFERENT: [DocumentState; 4] =
-    [DocumentState::Stale, DocumentState::Changed, DocumentState::Draft, DocumentState::Invalid];
+const DIFFERENT: [DocumentState; 5] = [
+    DocumentState::Stale,
+    DocumentState::Changed,
+    DocumentState::RetiredElsewhere,
+    DocumentState::Draft,
+    DocumentState::Invalid,
+];
 
 /// Returns the diffs of all documents and governance files in these places that differ from the
 /// published text.

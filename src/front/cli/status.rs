@@ -168,7 +168,7 @@ fn text_of_ignored(session: &mut Session<'_>, files: &[LeftOut]) {
 }
 
 /// The states that need a look, each with the steps that come next.
-const SECTIONS: [(DocumentState, &str, &[Step]); 11] = [
+const SECTIONS: [(DocumentState, &str, &[Step]); 12] = [
     (
         DocumentState::Withheld,
         "Withheld, because the history does not verify",
@@ -185,6 +185,11 @@ const SECTIONS: [(DocumentState, &str, &[Step]); 11] = [
         DocumentState::Missing,
         "Published, but the live file is missing",
         &[Step::run(Verb::Restore, "ID"), Step::run(Verb::Retire, "ID").after("or ")],
+    ),
+    (
+        DocumentState::RetiredElsewhere,
+        "Published, but the live file was retired on another branch",
+        &[Step::run(Verb::Retire, "ID"), Step::run(Verb::Restore, "ID").after("or ")],
     ),
     (
         DocumentState::Draft,

@@ -167,7 +167,8 @@ struct RowReport<'s> {
     /// Id of the document; null if the file name is not a valid id.
     id: Option<&'s str>,
     /// State of the live file compared with the published version; `stale` if publication would
-    /// refuse it, `not-checked-out` if git leaves it or its history out of the working copy.
+    /// refuse it, `not-checked-out` if git leaves it or its history out of the working copy,
+    /// `retired-elsewhere` if it is the file of a retirement that this log does not record.
     state: DocumentState,
     /// Published version; null if there is none.
     version: Option<Version>,
