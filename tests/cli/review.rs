@@ -605,6 +605,39 @@ fn submit_skips_invalid_documents_on_request() {
 }
 
 #[test]
+fn status_names_a_refused_submission() {
+    let place = governed();
+    place.edit("nodes/a.md", "one", "two");
+    by(&place, "ana", "submit nodes/a").ok();
+    by(&place, "kim", "reject nodes/a --reason 'cite the law'").ok();
+    let refused = || {
+        let status = by(&place, "ana", "status").ok().stdout;
+        status.split_once("\n\nNot approved, ").map(|(_, rest)| rest.to_owned())
+    };
+    assert_snapshot!(refused().unwrap(), @"
+    and not submitted again (next: edit the file, then ctx submit ID):
+      nodes/a (v2, by ana@x.com)
+          rejected by kim@x.com, v3, 2026-11-21T10:00:04.000Z: cite the law
+    ");
+    let json = by(&place, "ana", "status --json").ok().json("ctx.status");
+    assert_eq!(json["refused"][0]["ended"]["reason"], "cite the law", "{json}");
+    by(&place, "ana", "submit nodes/a").ok();
+    assert_eq!(refused(), None);
+    by(&place, "ana", "withdraw nodes/a").ok();
+    assert_eq!(refused(), None);
+    by(&place, "ana", "submit nodes/a").ok();
+    let retired = by(&place, "bo", "retire nodes/a --emergency --reason wrong").ok().stderr;
+    assert_snapshot!(retired, @"note: the retirement ends the submission of nodes/a (version 6, by ana@x.com); `ctx review show nodes/a --version 6` shows it; to propose its text again, its submitter runs `ctx submit nodes/a`, with `--from FILE` if the text was handed in");
+    by(&place, "kim", "approve nodes/a").ok();
+    let ended = refused().unwrap();
+    assert!(ended.contains("nodes/a (v6, by ana@x.com)\n      ended by bo@x.com, v7, "), "{ended}");
+    by(&place, "ana", "restore nodes/a --force").ok();
+    by(&place, "ana", "submit nodes/a").ok();
+    by(&place, "kim", "approve nodes/a").ok();
+    assert_eq!(refused(), None);
+}
+
+#[test]
 fn restore_advises_to_submit_an_earlier_text() {
     let place = governed();
     place.edit("nodes/a.md", "one", "two");

@@ -6,6 +6,7 @@ use super::Answer;
 use super::color::Paint;
 use super::limit::{self, Limit};
 use super::next::{Step, next};
+use super::review::ended_by;
 use super::session::Session;
 use super::ui::{Ui, shown};
 use crate::files::vault::left_out::{LeftOut, Reason};
@@ -18,6 +19,7 @@ use crate::read::status::{
 use crate::record::checkpoint::fault::LogError;
 use crate::service::report::failure::Failure;
 use crate::service::report::review::{QueuedAction, QueuedReport};
+use crate::service::report::submission::RefusedReport;
 use crate::service::report::vault::StatusReport;
 use crate::service::workspace::former::name_moves;
 use crate::service::workspace::places::Places;
@@ -120,6 +122,20 @@ fn text_of_awaiting(session: &mut Session<'_>, awaiting: &Awaiting, places: &Pla
             let again = again.render(ui.spell());
             ui.line(&format!("      {}", shown(&again)));
         }
+    }
+    let refused = awaiting.refused.iter().filter_map(RefusedReport::of);
+    let refused: Vec<RefusedReport<'_>> =
+        refused.filter(|one| places.holds(&one.id.live_path(), Some(one.id))).collect();
+    if !refused.is_empty() {
+        ui.line("");
+        let heading = "Not approved, and not submitted again";
+        let next = "edit the file, then ctx submit ID";
+        ui.painted(Paint::Heading, &format!("{heading} (next: {next}):"));
+    }
+    for RefusedReport { id, version, by, ended } in &refused {
+        let (id, by) = (shown(id.as_str()), shown(by));
+        ui.line(&format!("  {id} (v{version}, by {by})"));
+        ui.line(&format!("      {}", ended_by(ended)));
     }
     let due = awaiting.due.iter().filter(|due| places.holds(&due.id.live_path(), Some(&due.id)));
     let due: Vec<_> = due.collect();

@@ -62,6 +62,36 @@ impl PastSubmission {
         }
         Ok(awaits(&track, version).then_some(Self { track, end: None }))
     }
+
+    /// Returns the submission that was rejected, or ended by an emergency retirement, if no other
+    /// submission or event follows.
+    ///
+    /// # Errors
+    /// The first version that the chain does not vouch for.
+    pub fn refused(
+        files: &Files,
+        id: &DocumentId,
+        history: &History,
+    ) -> Result<Option<Self>, ChainError> {
+        let mut track = Track::new(id);
+        let mut walk = Walk::new(files, id, history);
+        let mut found = None;
+        while let Some(step) = walk.next() {
+            let before = track.pending.is_some().then(|| track.clone());
+            let Some((entry, text, kind)) = track.take_vouched(step)? else { continue };
+            let is_end = match kind {
+                StepKind::Rejected => true,
+                StepKind::Event => track.emergency.is_some(),
+                StepKind::ApprovedInPart | StepKind::Ratified => continue,
+                StepKind::Submitted | StepKind::Withdrawn | StepKind::Other => false,
+            };
+            found = before.filter(|_| is_end).map(|track| {
+                let end = Some(SubmissionEnd::of(id, entry, kind, text));
+                Self { track, end }
+            });
+        }
+        Ok(found)
+    }
 }
 
 fn awaits(track: &Track, version: Version) -> bool {

@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::problem::ProblemReport;
 use super::review::QueuedReport;
 use super::{Report, Spell};
-use crate::policy::rules::{EmergencyRetirement, StepKind, SubmissionEnd};
+use crate::policy::rules::{EmergencyRetirement, PastSubmission, StepKind, SubmissionEnd};
 use crate::prove::evidence::blame::Blame;
 use crate::prove::evidence::comparison::{Compared, Hunk, Piece, compare};
 use crate::prove::evidence::submission::{FieldChange, Remark, Submitted, Texts};
@@ -68,7 +68,7 @@ pub struct SubmissionReport<'s> {
     pub comments: Vec<RemarkReport<'s>>,
     /// End of the submission, if it was decided.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub ended: Option<EndReport<'s>>,
+    pub ended: Option<SubmissionEndReport<'s>>,
     /// Call that approves the submission.
     #[serde(skip)]
     pub approve: Call,
@@ -116,10 +116,33 @@ words! {
     }
 }
 
+/// A submission that was refused, and not submitted again.
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
+pub struct RefusedReport<'s> {
+    /// Id of the document or governance file.
+    pub id: &'s DocumentId,
+    /// Version of the submission.
+    pub version: Version,
+    /// Principal who submitted it.
+    pub by: &'s str,
+    /// End of the submission: `rejected`, or `ended` by an emergency retirement.
+    pub ended: SubmissionEndReport<'s>,
+}
+
+impl<'s> RefusedReport<'s> {
+    /// Returns the report; `None` if the submission still awaits a decision.
+    pub(crate) fn of(past: &'s PastSubmission) -> Option<Self> {
+        let pending = past.track.pending.as_ref()?;
+        let (id, ended) = (past.track.id(), SubmissionEndReport::from(past.end.as_ref()?));
+        Some(Self { id, version: pending.version, by: &pending.by, ended })
+    }
+}
+
 /// The end of a submission.
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
-pub struct EndReport<'s> {
+pub struct SubmissionEndReport<'s> {
     /// Kind of the end: `approved`, `rejected`, `withdrawn`, `replaced` by a later submission, or
     /// `ended` by an emergency retirement or a version of another program.
     pub how: Ending,
@@ -242,7 +265,7 @@ impl<'s> SubmissionReport<'s> {
             hunks: hunks(&submitted.texts, submitted.blame.as_ref()),
             comments: submitted.comments.iter().map(RemarkReport::from).collect(),
             submission,
-            ended: submitted.about.end.as_ref().map(EndReport::from),
+            ended: submitted.about.end.as_ref().map(SubmissionEndReport::from),
             approve,
         }
     }
@@ -255,7 +278,7 @@ impl<'s> From<&'s EmergencyRetirement> for EmergencyReport<'s> {
     }
 }
 
-impl<'s> From<&'s SubmissionEnd> for EndReport<'s> {
+impl<'s> From<&'s SubmissionEnd> for SubmissionEndReport<'s> {
     fn from(end: &'s SubmissionEnd) -> Self {
         let how = match end.kind {
             StepKind::Event if end.is_approval => Ending::Approved,

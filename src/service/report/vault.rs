@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use super::problem::ProblemReport;
 use super::review::QueuedReport;
+use super::submission::RefusedReport;
 use super::{Report, Spell};
 use crate::files::vault::config::Layout;
 use crate::files::vault::left_out::{LeftOut, Reason};
@@ -88,6 +89,10 @@ pub struct StatusReport<'s> {
     /// Documents whose approval is too old, in a governed vault.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     due: Vec<DueReport<'s>>,
+    /// Submissions that were rejected, or ended by an emergency retirement, whose live files still
+    /// differ from what is published.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    refused: Vec<RefusedReport<'s>>,
 }
 
 #[derive(Debug, Serialize)]
@@ -245,6 +250,7 @@ impl<'s> StatusReport<'s> {
             single_reviewers: Vec::new(),
             stuck_scopes: Vec::new(),
             due: Vec::new(),
+            refused: Vec::new(),
         }
     }
 
@@ -266,6 +272,7 @@ impl<'s> StatusReport<'s> {
             max_age_days: due.max_age,
         });
         self.due = due.collect();
+        self.refused = awaiting.refused.iter().filter_map(RefusedReport::of).collect();
         self
     }
 

@@ -3,6 +3,8 @@
 mod list;
 mod show;
 
+pub(super) use show::ended_by;
+
 use super::session::Session;
 use super::{Answer, Locking};
 use crate::service::report::failure::Failure;

@@ -7,7 +7,7 @@ use crate::front::cli::{Answer, Locking};
 use crate::service::report::failure::Failure;
 use crate::service::report::review::QueuedAction;
 use crate::service::report::submission::{
-    ChangedLine, EmergencyReport, EndReport, HunkReport, LineChange, SubmissionReport,
+    ChangedLine, EmergencyReport, HunkReport, LineChange, SubmissionEndReport, SubmissionReport,
 };
 use crate::values::model::hint::{Call, Hint, Verb};
 use crate::values::model::number::Version;
@@ -92,9 +92,7 @@ fn head(session: &mut Session<'_>, report: &SubmissionReport<'_>) {
         ));
     }
     if let Some(end) = &report.ended {
-        let reason = end.reason.map_or_else(String::new, |reason| format!(": {}", shown(reason)));
-        let EndReport { how, version, by, at, .. } = end;
-        session.ui.line(&format!("{how} by {}, v{version}, {at}{reason}", shown(by)));
+        session.ui.line(&ended_by(end));
     }
     if let Some(note) = report.unprotected_note {
         session.ui.line(&format!("note: {}", shown(note)));
@@ -116,6 +114,13 @@ fn head(session: &mut Session<'_>, report: &SubmissionReport<'_>) {
     let by =
         if approvals.is_empty() { String::new() } else { format!(": {}", approvals.join(", ")) };
     session.ui.line(&format!("approvals: {} of {}{by}", approvals.len(), one.required));
+}
+
+/// Returns who ended a submission, and why.
+pub(crate) fn ended_by(end: &SubmissionEndReport<'_>) -> String {
+    let reason = end.reason.map_or_else(String::new, |reason| format!(": {}", shown(reason)));
+    let SubmissionEndReport { how, version, by, at, .. } = end;
+    format!("{how} by {}, v{version}, {at}{reason}", shown(by))
 }
 
 fn changes(session: &mut Session<'_>, report: &SubmissionReport<'_>) {

@@ -1,14 +1,18 @@
 //! The pending submissions of a vault, and the live files that they were made from.
 
+use rayon::prelude::*;
+
 use super::super::PublishError;
 use super::due::{Due, due};
 use super::queue::{Queue, Waiting, queue};
 use crate::files::vault::Vault;
+use crate::policy::rules::PastSubmission;
 use crate::policy::stewards::{Role, Scope, Stuck};
 use crate::policy::viewer::Viewer;
 use crate::read::snapshot::{CheckpointSource, Need, Snapshot};
-use crate::read::status::{DocumentState, GovernanceState, Status};
+use crate::read::status::{DocumentState, GovernanceState, Row, Status};
 use crate::read::working;
+use crate::record::chain::replay;
 use crate::record::checkpoint::chronicle::Chronicle;
 use crate::text::document::stamp::is_submitted;
 use crate::text::document::text::normalise;
@@ -27,6 +31,9 @@ pub(crate) struct Awaiting {
     pub(crate) stuck: Vec<Stuck>,
     /// The documents whose approval is too old.
     pub(crate) due: Vec<Due>,
+    /// The submissions that were rejected, or ended by an emergency retirement, whose live files
+    /// still differ from what is published.
+    pub(crate) refused: Vec<PastSubmission>,
 }
 
 impl Awaiting {
@@ -68,9 +75,33 @@ impl Awaiting {
         }
         let mut stuck = stewards.stuck();
         stuck.retain(|stuck| is_own(&stuck.scope));
-        Ok(Self { queue, alone, stuck, due })
+        let refused = refused(vault, status, viewer.as_ref());
+        Ok(Self { queue, alone, stuck, due, refused })
     }
 }
+
+/// Returns the refused submissions of documents whose live files differ from what is published.
+fn refused(vault: &Vault, status: &Status, viewer: Option<&Viewer>) -> Vec<PastSubmission> {
+    let differs = |row: &&Row| DIFFERS.contains(&row.state) || row.state == DocumentState::Stale;
+    let of_documents = status.documents.iter().filter(differs).filter_map(|row| row.id.as_ref());
+    let is_changed = |state| matches!(state, GovernanceState::New | GovernanceState::Changed);
+    let of_files = status.governance.iter().filter(|(_, state)| is_changed(*state));
+    let ids: Vec<&DocumentId> = of_documents.chain(of_files.map(|(id, _)| id)).collect();
+    let past = |id: &DocumentId| {
+        let history = replay::load(vault.files(), id).ok()?;
+        let past = PastSubmission::refused(vault.files(), id, &history).ok()??;
+        viewer.is_none_or(|viewer| viewer.may_read_track(&past.track)).then_some(past)
+    };
+    ids.into_par_iter().filter_map(past).collect()
+}
+
+/// The states of live files that may be those of a submission.
+const DIFFERS: [DocumentState; 4] = [
+    DocumentState::Changed,
+    DocumentState::Draft,
+    DocumentState::Unpublished,
+    DocumentState::Retired,
+];
 
 fn mark(vault: &Vault, waiting: &Waiting, status: &mut Status) {
     let track = &waiting.track;
@@ -85,10 +116,8 @@ fn mark(vault: &Vault, waiting: &Waiting, status: &mut Status) {
         rows.for_each(|(_, state)| *state = GovernanceState::Submitted);
         return;
     }
-    let differs = [DocumentState::Changed, DocumentState::Draft, DocumentState::Unpublished];
-    let differs = |state| differs.contains(&state) || state == DocumentState::Retired;
     let rows = status.documents.iter_mut().filter(|row| row.id.as_ref() == Some(id));
-    for row in rows.filter(|row| differs(row.state)) {
+    for row in rows.filter(|row| DIFFERS.contains(&row.state)) {
         if was_made_from(vault, id, &pending.text) {
             row.state = DocumentState::Submitted;
         }
