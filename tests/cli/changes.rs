@@ -515,7 +515,7 @@ fn trace_verify_compares_change_logs_with_the_lines_that_checkpoints_bind() {
     assert!(told.contains("checkpoint 1 binds line 1"), "{told}");
     // An unreliable log binds nothing that could be compared.
     place.write(".versions/checkpoints.jsonl", "{}\n");
-    let told = place.ctx("trace verify").ok().stderr;
+    let told = place.ctx("trace verify").exits(1).stderr;
     assert!(told.contains("the change log was not compared with it"), "{told}");
 }
 

@@ -38,9 +38,11 @@ pub(super) fn run(place: &LogPlace, session: &mut Session<'_>) -> Result<Answer,
     };
     let false_cuts = false_prunings(&vault, session.workspace.now()?)?;
     // The change log of the vault explains missing lines in a named folder.
+    let lacking = if place.is_named() { Some(Vec::new()) } else { lacking(&vault, session)? };
+    let is_compared = lacking.is_some();
     let (of_changes, of_cuts) = match place.is_named() {
         true => (Vec::new(), false_cuts),
-        false => ([lacking(&vault, session)?, false_cuts].concat(), Vec::new()),
+        false => ([lacking.unwrap_or_default(), false_cuts].concat(), Vec::new()),
     };
     let is_any = |logs: &Logs| logs.writers() > 0 || !lost.is_empty() || !of_changes.is_empty();
     let changes = changes.as_ref().filter(|changes| is_any(changes));
@@ -100,7 +102,7 @@ pub(super) fn run(place: &LogPlace, session: &mut Session<'_>) -> Result<Answer,
             _ => "note: truncation of a log cannot be detected",
         });
     }
-    Ok(if is_damaged || is_changed { Answer::No } else { Answer::Yes })
+    Ok(if is_damaged || is_changed || !is_compared { Answer::No } else { Answer::Yes })
 }
 
 /// Formats a number of lines and writers.
@@ -109,17 +111,17 @@ fn of_writers(lines: u64, writers: usize) -> String {
     format!("{lines} of {}", count(writers, "writer"))
 }
 
-/// Returns findings about lines that the change logs lack, as the checkpoints show; empty if the
-/// checkpoint log cannot be relied on.
-fn lacking(vault: &Vault, session: &mut Session<'_>) -> Result<Vec<Finding>, Failure> {
+/// Returns findings about lines that the change logs lack, as the checkpoints show; `None`, with a
+/// warning, if the checkpoint log cannot be relied on.
+fn lacking(vault: &Vault, session: &mut Session<'_>) -> Result<Option<Vec<Finding>>, Failure> {
     let log = trusted_head::open_log(vault);
     match log.as_ref().map(Log::sound) {
-        Ok(Ok(chronicle)) => Ok(lacking_lines(vault, &chronicle, session.workspace.now()?)?),
+        Ok(Ok(chronicle)) => Ok(Some(lacking_lines(vault, &chronicle, session.workspace.now()?)?)),
         _ => {
-            session.ui.note(
-                "note: the checkpoint log cannot be relied on, so the change log was not compared with it; run `ctx verify`",
+            session.ui.warn(
+                "the checkpoint log cannot be relied on, so the change log was not compared with it; run `ctx verify`",
             );
-            Ok(Vec::new())
+            Ok(None)
         }
     }
 }
