@@ -138,6 +138,13 @@ impl Viewer {
         Some(stewards.scopes().filter(is_own).map(|at| at.scope.clone()).collect())
     }
 
+    /// Returns true if the reader has a role at the vault and at each scope of stewards, so that
+    /// no id is hidden, published or retired.
+    pub(crate) fn has_every_role(&self) -> bool {
+        let has_role = |scope| self.stewards.role_in(scope, &self.who).is_some();
+        self.may(&DocumentId::config(), &[]) && self.stewards.scopes().all(has_role)
+    }
+
     /// Returns true if a text with these tags may be read.
     pub(crate) fn may_read_tagged(&self, id: &DocumentId, tags: &[Tag]) -> bool {
         self.by_id(id).unwrap_or_else(|| self.may(id, tags))

@@ -4,7 +4,7 @@
 use crate::anchored::git;
 use crate::harness::Place;
 
-const TEXT: &str = "* -text -whitespace -ident -filter -working-tree-encoding\n";
+const TEXT: &str = "* -text -whitespace -ident -filter -working-tree-encoding\nv*.md -merge\n";
 /// Attributes that convert every text, each in the spelling of another repository.
 const CONVERTING: [&str; 4] = [
     "* text=auto\n",
@@ -18,6 +18,36 @@ fn commit(place: &Place) {
     git(place, "init -q");
     git(place, "add -A");
     git(place, "commit -q -m all");
+}
+
+/// Git searches for renames, and finds a stored text where a live file was.
+#[test]
+fn git_merges_no_edit_of_a_moved_document_into_a_stored_text() {
+    let lines: String = (1..30).map(|n| format!("line {n}\n")).collect();
+    let source = Place::vault();
+    source.write("nodes/returns.md", format!("---\ntitle: Returns\n---\n\n{lines}"));
+    git(&source, "init -q -b main");
+    git(&source, "add -A");
+    git(&source, "commit -q -m base");
+    let other = Place::new();
+    git(&other, &format!("clone -q {} .", source.root().display()));
+    std::fs::create_dir_all(source.path("nodes/policies")).unwrap();
+    std::fs::rename(source.path("nodes/returns.md"), source.path("nodes/policies/returns.md"))
+        .unwrap();
+    source.ctx("publish --all").ok();
+    git(&source, "add -A");
+    git(&source, "commit -q -m moved");
+    other.edit("nodes/returns.md", "line 5\n", "line 5, my edit\n");
+    git(&other, "commit -q -a -m edited");
+    let pull = "git -c user.name=B -c user.email=b@example.com pull -q --no-rebase || true";
+    other.typed("").shell(pull).ok();
+    let path = "nodes/policies/.versions/returns/v1.md";
+    assert_eq!(other.read(path), source.read(path));
+    let tracked = other.typed("").shell("grep -rl 'my edit' nodes; git status --short").ok().stdout;
+    assert!(
+        tracked.contains("nodes/") && !tracked.contains(&format!("{path}\nnodes")),
+        "{tracked}"
+    );
 }
 
 fn clone(source: &Place) -> Place {

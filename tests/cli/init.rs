@@ -43,7 +43,8 @@ fn a_new_folder_becomes_a_vault_with_nothing_in_it() {
     "#);
     assert_eq!(
         place.read("team/.gitattributes"),
-        "**/.versions/** -text -whitespace -ident -filter -working-tree-encoding\n"
+        "**/.versions/** -text -whitespace -ident -filter -working-tree-encoding\n\
+         **/.versions/**/v*.md -merge\n"
     );
     assert_eq!(place.read("team/.context/.gitignore"), "local/\n");
     assert!(place.path("team/nodes").is_dir());

@@ -10,6 +10,7 @@ use contextnest::files::vault::disk::{Change, Overseer, Verdict};
 use insta::assert_snapshot;
 use serde_json::Value;
 
+use crate::acknowledged::rehashed;
 use crate::harness::{Output, Place};
 
 /// Returns a vault that records its changes, older than the accesses to it.
@@ -355,6 +356,44 @@ fn a_damaged_log_is_not_pruned() {
     let output = place.ctx("trace prune").exits(1);
     assert!(output.stdout.starts_with("audit-chain-mismatch: "), "{}", output.whole());
     assert_eq!(numbers(&place), [1, 2, 3, 4]);
+    // Lines that are older than their checkpoint, with hashes that follow.
+    let backdated = rehashed(&text, |n, line| {
+        if n < 4 {
+            line["at"] = format!("2025-01-0{n}T12:00:00.000Z").into();
+        }
+    });
+    fs::write(&path, backdated).unwrap();
+    place.ctx("trace verify").exits(1);
+    let output = place.ctx("trace prune").exits(1);
+    assert!(output.stdout.starts_with("audit-contradicts: "), "{}", output.whole());
+    assert_eq!(numbers(&place), [1, 2, 3, 4]);
+}
+
+#[test]
+fn collect_names_other_folders_and_refuses_copies_beside_them() {
+    let place = old_and_new();
+    let audit = folder(&place).parent().unwrap().to_owned();
+    let collect = |into: &str| {
+        let into = place.home().join(into);
+        place.ctx(&format!("trace collect {} --into {}", audit.display(), into.display()))
+    };
+    let said = collect("one").ok();
+    assert!(!said.stderr.contains("not collected"), "{}", said.whole());
+    let clone = place.home().join("clone").display().to_string();
+    let copy = format!("cp -a {} {clone}", place.root().display());
+    place.typed("").shell(&copy).ok();
+    place.ctx(&format!("read nodes/b --vault {clone}")).ok();
+    let said = collect("two").ok();
+    assert!(
+        said.stderr.contains("has the logs of 1 other folder, of other vaults"),
+        "{}",
+        said.whole()
+    );
+    // Copies beside the folders would hide what these get later.
+    let copy = audit.join(files(&place)[0].file_name().unwrap());
+    fs::copy(&files(&place)[0], copy).unwrap();
+    let refused = collect("three").exits(5);
+    assert!(refused.stderr.contains("it has logs itself and in 2 folders"), "{}", refused.whole());
 }
 
 /// A disk that fails from the n-th change of an access log or change log on.

@@ -67,6 +67,34 @@ fn a_hold_that_a_reader_may_not_see_cannot_be_lifted_by_its_name() {
 }
 
 #[test]
+fn a_retired_document_stays_hidden_from_who_could_not_read_it() {
+    let all =
+        documents(&[("nodes/open", "# Open\n\napple pie\n"), ("nodes/pay", "# Pay\n\napple 5\n")]);
+    let stewards = "  - {principal: vi@x.com, role: viewer}\n\
+        documents: {nodes/pay: [{principal: lee@x.com, role: reviewer}]}\n";
+    let place = governed(&all, stewards);
+    place.ctx("read nodes/pay --session s1 --as lee@x.com").ok();
+    let asked = |line: &str| place.ctx(&format!("{line} --as vi@x.com"));
+    let export = "evidence export --session s1 -o ../bundle.tar";
+    let report = "evidence report";
+    for is_retired in [false, true] {
+        if is_retired {
+            place.ctx("retire nodes/pay --emergency --reason x --as lee@x.com").ok();
+        }
+        let refused = asked(export).exits(3).stderr;
+        assert!(refused.starts_with("error[not-a-steward]"), "{is_retired}: {refused}");
+        for line in [report, "trace list", "trace grep apple", "impact nodes/pay"] {
+            let said = asked(line).whole();
+            // A line in the folder of the user is visible to the user.
+            let is_hidden = line != report || !said.contains("lee@x.com");
+            assert!(!said.contains("apple 5") && is_hidden, "{line}: {said}");
+        }
+        let left_out = "note: rows of documents that you may not read are left out";
+        assert!(asked(report).stderr.contains(left_out), "{is_retired}");
+    }
+}
+
+#[test]
 fn a_reader_sees_what_stewards_allow_and_how_much_is_not_shown() {
     let place = example();
     assert_snapshot!(place.ctx("list --as vi@x.com").whole(), @"

@@ -186,7 +186,7 @@ impl<'v> Look<'v> {
     fn attributes(&mut self, folder: &str, sample: &str) {
         let own = format!("{folder}/{}", layout::GITATTRIBUTES);
         let own = self.vault.files().read_optional(&own, LIMIT).ok().flatten();
-        let is_ours = own.is_some_and(|own| own == layout::ATTRIBUTES_TEXT.as_bytes());
+        let is_ours = own.is_some_and(|own| own == layout::HISTORY_ATTRIBUTES.as_bytes());
         if is_ours && self.over.is_empty() || !self.vault.files().exists(folder) {
             return;
         }

@@ -137,11 +137,11 @@ impl<'v> Snapshot<'v> {
     }
 
     /// Returns true unless the reader may read everything that the log names, as far as that
-    /// is known.
+    /// is known. Artifacts that were retired before the checkpoint count, too.
     pub(crate) fn hides_anything(&self) -> bool {
         let Some(limits) = &self.limits else { return false };
-        let is_everywhere = limits.viewer.may(&DocumentId::config(), &[]);
-        !is_everywhere || self.parts(limits).map_or(true, |parts| !parts.hidden.is_empty())
+        !limits.viewer.has_every_role()
+            || self.parts(limits).map_or(true, |parts| !parts.hidden.is_empty())
     }
 
     /// Returns the ids that the reader may learn; `None` if these are all that the log names.

@@ -22,6 +22,7 @@ use crate::files::vault::{lock, outside};
 use crate::record::journal::{End, WriterId, files_in, last_line};
 use crate::values::codes::serialize_as_words;
 use crate::values::model::layout;
+use crate::values::text_util::count;
 
 /// Maximum length of a log file in bytes. Writers begin a new file at 64 MiB.
 const MAX_FILE: u64 = 1 << 30;
@@ -372,14 +373,12 @@ fn accesses_in(root: &Path) -> io::Result<Option<PathBuf>> {
 const PIECE: u64 = 64 << 10;
 
 /// Returns the folder with logs in a folder that a user names. That is the folder itself, the one
-/// of this vault in it, the only one in it, or, in a vault, the one with its accesses.
+/// of this vault in it, the only one in it, or, in a vault, the one with its accesses. Also returns
+/// the number of other folders in it that have logs.
 ///
 /// # Errors
 /// Fails if there is no such folder, if there are several, or if the folder cannot be listed.
-pub fn folder_with_logs(dir: &Path, key: &str) -> io::Result<PathBuf> {
-    if !files_in(dir)?.is_empty() {
-        return Ok(dir.to_owned());
-    }
+pub fn folder_with_logs(dir: &Path, key: &str) -> io::Result<(PathBuf, usize)> {
     let is_key = |name: &str| {
         let is_digit = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
         name.len() == key.len() && name.bytes().all(is_digit)
@@ -393,18 +392,28 @@ pub fn folder_with_logs(dir: &Path, key: &str) -> io::Result<PathBuf> {
             folders.push(entry.path());
         }
     }
+    let named = |why: String| Err(io::Error::other(why));
+    if !files_in(dir)?.is_empty() {
+        // Copies beside the folders would hide the lines that these get later.
+        return match folders.len() {
+            0 => Ok((dir.to_owned(), 0)),
+            n => named(format!(
+                "it has logs itself and in {}; name one of its folders, or move the logs",
+                count(n, "folder")
+            )),
+        };
+    }
     if let Some(accesses) = accesses_in(dir)? {
-        return Ok(accesses);
+        return Ok((accesses, 0));
     }
     let own = dir.join(key);
+    let others = folders.len().saturating_sub(1);
     match folders.as_slice() {
-        _ if folders.contains(&own) => Ok(own),
-        [one] => Ok(one.clone()),
-        [] => Err(io::Error::other("it contains no logs")),
+        _ if folders.contains(&own) => Ok((own, others)),
+        [one] => Ok((one.clone(), 0)),
+        [] => named("it contains no logs".to_owned()),
         several => {
-            let why =
-                format!("it has the logs of {} vaults; name one of its folders", several.len());
-            Err(io::Error::other(why))
+            named(format!("it has the logs of {} vaults; name one of its folders", several.len()))
         }
     }
 }

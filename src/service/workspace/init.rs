@@ -401,7 +401,7 @@ fn wanted(files: &Files, name: &str, starter: Option<Starter>) -> Result<Vec<New
     for (path, text) in [
         (layout::CONTEXT, starter::context(name, starter)),
         starter::gitignore(),
-        (layout::GITATTRIBUTES, layout::GITATTRIBUTES_LINE.to_owned()),
+        (layout::GITATTRIBUTES, layout::GITATTRIBUTES_TEXT.to_owned()),
     ] {
         if !files.exists(path) {
             wanted.push((path, text));

@@ -410,7 +410,8 @@ impl Workspace<'_> {
     /// The folder does not exist, contains no log, or cannot be listed.
     pub(crate) fn logs_in(&self, vault: &Vault, dir: &Path) -> Result<AccessLogs, Failure> {
         let dir = self.named_folder(dir)?;
-        let dir = folder_with_logs(&dir, &outside::log_key_of(vault.root())).map_err(|why| {
+        let found = folder_with_logs(&dir, &outside::log_key_of(vault.root()));
+        let (dir, _) = found.map_err(|why| {
             let message = format!("`{}` is not a folder of access logs: {why}", dir.display());
             Failure::new(Code::Io, message)
                 .hint("name a folder that `ctx trace collect` made, or the one of a vault in `CTX_AUDIT_DIR`")

@@ -81,7 +81,10 @@ impl Workspace<'_> {
             }
             None => {
                 let words = whole.iter().filter(|(_, kind)| *kind == worst);
-                format!("; words changed in {} of them, which no formatter does", words.count())
+                format!(
+                    "; words changed in {} of them, which no formatter does: git may have merged an edit into them, so first copy what is missing in the live files",
+                    words.count()
+                )
             }
         };
         let source = match revision.as_str() {

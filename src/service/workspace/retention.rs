@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use super::changes::NoChange;
-use super::recording::{AccessLogs, of_log};
+use super::recording::{AccessLogs, heads_of, of_log};
 use super::{Workspace, holds};
 use crate::files::vault::Vault;
 use crate::files::vault::audit::Audit;
@@ -62,6 +62,7 @@ impl Workspace<'_> {
         let retention = retention_of(vault)?;
         let before = self.limit(retention, before)?;
         let AccessLogs { folder, logs, .. } = self.access_logs(vault)?;
+        let logs = logs.compared_with(heads_of(vault));
         let (holds, is_sound) = holds::read(vault, folder.as_deref())?;
         if !is_sound {
             let message = "a change log is damaged, so that holds may be missing";

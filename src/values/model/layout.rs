@@ -178,6 +178,15 @@ pub fn is_replaced_log(path: &str) -> bool {
 /// Attributes of all histories, in the `.gitattributes` of the root.
 pub const GITATTRIBUTES_LINE: &str =
     "**/.versions/** -text -whitespace -ident -filter -working-tree-encoding\n";
+/// The `.gitattributes` of the root: [`GITATTRIBUTES_LINE`], and a line that keeps git from merging
+/// an edit into a stored text. Git takes a live file that was moved for a stored text like it.
+pub const GITATTRIBUTES_TEXT: &str = concat!(
+    "**/.versions/** -text -whitespace -ident -filter -working-tree-encoding\n",
+    "**/.versions/**/v*.md -merge\n",
+);
+/// The `.gitattributes` of a folder of histories.
+pub const HISTORY_ATTRIBUTES: &str =
+    "* -text -whitespace -ident -filter -working-tree-encoding\nv*.md -merge\n";
 /// Attributes of a folder whose bytes git must not convert, in the `.gitattributes` of that folder.
 /// Git reads this file last, so it has precedence over those of the folders above.
 pub const ATTRIBUTES_TEXT: &str = "* -text -whitespace -ident -filter -working-tree-encoding\n";

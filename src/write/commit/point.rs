@@ -163,7 +163,7 @@ fn write_event(
         None => sync_and_seal(files, items, (prepared, &attributes), append),
     };
     if outcome.is_err() {
-        let text = layout::ATTRIBUTES_TEXT.as_bytes();
+        let text = layout::HISTORY_ATTRIBUTES.as_bytes();
         attributes.iter().for_each(|path| files.take_back(path, 0, text));
         items.par_iter().zip(&written).for_each(|(item, w)| take_back(files, item, w));
     }
@@ -180,7 +180,7 @@ fn versions_folder(history: &str) -> Option<&str> {
 ///
 /// An event does not fail if one cannot be created: no reader of the vault needs it.
 fn write_attributes<'f>(files: &Files, folders: impl Iterator<Item = &'f str>) -> Vec<String> {
-    let text = layout::ATTRIBUTES_TEXT.as_bytes();
+    let text = layout::HISTORY_ATTRIBUTES.as_bytes();
     let folders: BTreeSet<&str> = folders.collect();
     let paths = folders.into_iter().map(|folder| format!("{folder}/{}", layout::GITATTRIBUTES));
     let missing = paths.filter(|path| !files.exists(path));

@@ -55,7 +55,15 @@ pub(super) fn run(args: &Collect, session: &mut Session<'_>) -> Result<Answer, F
     for dir in &args.sources {
         let dir = cwd.join(dir);
         let found = folder_with_logs(&dir, key);
-        sources.push(found.map_err(|why| failed("read", &dir, &why))?);
+        let (source, others) = found.map_err(|why| failed("read", &dir, &why))?;
+        sources.push(source);
+        if others > 0 {
+            let (dir, others) = (dir.display().to_string(), count(others, "other folder"));
+            session.ui.note(&format!(
+                "note: {} has the logs of {others}, of other vaults or other clones of this one, which are not collected; name a folder to collect it",
+                shown(&dir)
+            ));
+        }
     }
     if let Some(same) = sources.iter().chain(&own).find(|dir| is_same(dir, &into)) {
         let message = format!("`{}` has the logs of a machine, not copies", same.display());
