@@ -333,6 +333,15 @@ fn quiet_prints_nothing_for_an_intact_vault() {
     place.edit("nodes/a.md", "Two.", "Three.");
     assert_eq!(place.ctx("verify --quiet --allow-drift").ok().stdout, "");
     assert!(place.ctx("verify -q").exits(1).stdout.contains("[drift] nodes/a"));
+    // Without its trusted head, a verification compares less than its user expects.
+    place.edit("nodes/a.md", "Three.", "Two.");
+    place.ctx("verify -q").ok();
+    let state = place.home().join(".local/state/contextnest");
+    let heads = files_in(&state).into_keys().filter(|path| path.ends_with("head.json"));
+    heads.for_each(|head| std::fs::write(state.join(head), "{").unwrap());
+    let quiet = place.ctx("verify -q").ok();
+    assert!(quiet.stderr.contains("warning: the trusted head in"), "{}", quiet.whole());
+    assert_eq!(quiet.stdout, "");
 }
 
 #[test]

@@ -95,7 +95,10 @@ pub(super) fn run(args: &Verify, session: &mut Session<'_>) -> Result<Answer, Fa
         true => Answer::Yes,
         false => Answer::No,
     };
+    let trust_error = report.trust_error.as_ref().map(|why| format!("warning: {why}"));
     if args.quiet && answer == Answer::Yes {
+        // Nothing was compared with a trusted head that cannot be read.
+        trust_error.iter().for_each(|warning| session.ui.note(warning));
         return Ok(answer);
     }
     session.warn_of_clones(&vault, &report.ids);
@@ -105,9 +108,7 @@ pub(super) fn run(args: &Verify, session: &mut Session<'_>) -> Result<Answer, Fa
     if copy.is_some() && answer != Answer::Yes {
         session.ui.note(PARTLY_STAGED);
     }
-    if let Some(why) = &report.trust_error {
-        session.ui.note(&format!("warning: {why}"));
-    }
+    trust_error.iter().for_each(|warning| session.ui.note(warning));
     if args.sarif {
         session.ui.json(&sarif::of_findings(
             &report,
