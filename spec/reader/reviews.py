@@ -23,6 +23,10 @@ def parsed(text):
         return None
 
 
+def unspaced(body):  # REV-12
+    return re.sub("[ \\t\\n\\r]", "", body)
+
+
 def texts_of(node):
     if node is None or node.kind == "map":
         return []
@@ -193,7 +197,7 @@ class Track:
     def __init__(self, id):
         self.id, self.is_rule = id, f.is_governance(id)
         self.published = self.former = self.pending = self.emergency = None
-        self.submitters, self.bodies, self.written, self.tail = set(), {}, {}, []
+        self.submitters, self.bodies, self.unspaced, self.written, self.tail = set(), {}, {}, {}, []
         self.latest = None  # the latest time of an entry so far
         self.is_approved = True  # whether what was published last was approved, or needed no approval
         # The text before events without a valid approval, and who recorded these; none if the last event has one.
@@ -321,6 +325,7 @@ class Track:
             new = {name: getattr(fields, name) for name in new}
         if new["action"] == "publish":
             self.bodies.setdefault(self.body(text), set()).add(by)
+            self.unspaced.setdefault(unspaced(self.body(text)), []).append((by, self.body(text)))
             self.written.setdefault(self.body(text), []).append((by, self.content(text)))
         self.submitters.add(by)
         self.pending = new | {
@@ -357,6 +362,10 @@ class Track:
         body = self.body(pending["text"])
         is_published = self.approved() and self.body(self.published[1]) == body
         if who in self.bodies.get(body, ()) and not is_published:
+            return True
+        others = self.unspaced.get(unspaced(body), ())
+        is_published = self.approved() and unspaced(self.body(self.published[1])) == unspaced(body)
+        if any(by == who and other != body for by, other in others) and not is_published:
             return True
         now, written = self.content(pending["text"]), self.written.get(body, [])
         is_written = any(by == who and self.is_same(now, before) for by, before in written)

@@ -2,9 +2,10 @@
 
 use super::content::Content;
 use super::ruleset::Rules;
-use super::track::{Pending, Track, body_hash};
+use super::track::{Bodies, Pending, Track};
 use crate::text::document::Document;
 use crate::text::document::review::Action;
+use crate::values::model::digest::Digest;
 use crate::values::model::principal::PrincipalKey;
 
 /// The reason for which a principal is an author of a submission.
@@ -56,20 +57,26 @@ impl Track {
             return None;
         }
         let published = self.approved();
-        let is_published =
-            || published.is_some_and(|last| body_hash(self.id(), &last.text) == pending.body);
-        let same_body = self.texts.get(&pending.body).map_or(&[][..], Vec::as_slice);
-        let mut own = same_body.iter().filter(|one| one.by == *who).peekable();
-        if own.peek().is_some() && !is_published() {
-            return Some(Barred::SameBody);
+        let written = self.texts.get(&pending.body.unspaced).into_iter().flatten();
+        let own = written.filter(|one| one.by == *who);
+        let (same, respaced): (Vec<_>, Vec<_>) =
+            own.partition(|one| one.body == pending.body.exact);
+        if !(same.is_empty() && respaced.is_empty()) {
+            let last = published.map(|last| Bodies::of(self.id(), &last.text));
+            let is_new = |of: fn(Bodies) -> Digest| last.map(of) != Some(of(pending.body));
+            if !same.is_empty() && is_new(|body| body.exact)
+                || !respaced.is_empty() && is_new(|body| body.unspaced)
+            {
+                return Some(Barred::SameBody);
+            }
         }
         let is_renewal = || self.renews((pending.version, pending.at), &pending.text);
         // If the body is the published one, only the frontmatter was written.
-        let mut is_written_by = || {
-            own.peek().is_some() && {
+        let is_written_by = || {
+            !same.is_empty() && {
                 let content = |text: &str| Content::of(self.id(), text);
                 let (now, before) = (content(&pending.text), published.map(|p| content(&p.text)));
-                own.any(|one| now.is_of(one.content(self.id()), before))
+                same.iter().any(|one| now.is_of(one.content(self.id()), before))
             }
         };
         if is_written_by() && !is_renewal() {
@@ -177,8 +184,9 @@ mod tests {
                 is_approved: true,
             });
             let before = "---\ntitle: c\n---\nbody\n";
-            let written = Written::of(who.clone(), (&id, before), true);
-            track.texts.insert(body_hash(&id, text), vec![written]);
+            let body = Bodies::of(&id, before);
+            let written = Written::of(who.clone(), body, (&id, before), true);
+            track.texts.insert(Bodies::of(&id, text).unspaced, vec![written]);
             let pending = Pending {
                 version: Version(3),
                 by: "bo@example.com".to_owned(),
@@ -187,7 +195,7 @@ mod tests {
                 action: Some(Action::Publish),
                 change: None,
                 text: text_of(text),
-                body: body_hash(&id, text),
+                body: Bodies::of(&id, text),
                 approvals: Vec::new(),
                 last: (Version(3), text_of(text)),
                 altered: None,
@@ -204,8 +212,9 @@ mod tests {
     fn a_text_is_compared_in_the_same_way_whether_it_or_its_hash_is_kept() {
         let id: crate::values::model::id::DocumentId = "nodes/a".parse().unwrap();
         let who = PrincipalKey::of("ana@example.com");
-        let hash =
-            |text: &str, is_kept| Written::of(who.clone(), (&id, text), is_kept).content(&id);
+        let hash = |text: &str, is_kept| {
+            Written::of(who.clone(), Bodies::of(&id, text), (&id, text), is_kept).content(&id)
+        };
         let (one, step) = ("---\ntitle: c\n---\nb\n", "---\ntitle: c\nversion: 2\n---\nb\n");
         assert_eq!(hash(one, true), hash(step, false));
         assert_ne!(hash(one, true), hash("---\ntitle: d\n---\nb\n", false));

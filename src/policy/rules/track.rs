@@ -41,7 +41,7 @@ pub struct Track {
     pub(super) distrusted: Option<Distrusted>,
     /// The value of `distrusted` before the last event, whose approval is not judged yet.
     before_event: Distrusted,
-    /// The texts submitted so far, by the hashes of their bodies.
+    /// The texts submitted so far, by the hashes of their bodies without white space.
     pub(super) texts: HashMap<Digest, Vec<Written>>,
     /// Number of bytes of these texts that are kept.
     kept: usize,
@@ -65,13 +65,20 @@ const KEPT: usize = 1 << 20;
 pub(super) struct Written {
     /// The submitter.
     pub(super) by: PrincipalKey,
+    /// Hash of the body.
+    pub(super) body: Digest,
     text: Result<String, Content>,
 }
 
 impl Written {
-    pub(super) fn of(by: PrincipalKey, (id, text): (&DocumentId, &str), is_kept: bool) -> Self {
+    pub(super) fn of(
+        by: PrincipalKey,
+        body: Bodies,
+        (id, text): (&DocumentId, &str),
+        is_kept: bool,
+    ) -> Self {
         let text = if is_kept { Ok(text.to_owned()) } else { Err(Content::of(id, text)) };
-        Self { by, text }
+        Self { by, body: body.exact, text }
     }
 
     /// Returns the content that its submitter wrote.
@@ -134,8 +141,8 @@ pub struct Pending {
     pub change: Option<String>,
     /// The submitted text.
     pub text: String,
-    /// Hash of the body of the text.
-    pub(super) body: Digest,
+    /// Hashes of the body of the text.
+    pub(super) body: Bodies,
     /// The approvals so far, in order.
     pub approvals: Vec<Approval>,
     /// Number and text of the last approval, or of the submission if there is none.
@@ -470,13 +477,13 @@ impl Track {
                 (Some(base), Some(action), None)
             }
         };
-        let body = body_of_submission(&self.id, text);
+        let body = Bodies::of_submission(&self.id, text);
         // A submitter is an author only of a new text.
         if action == Some(Action::Publish) {
             self.kept += text.len();
             let is_kept = self.kept <= KEPT;
-            let written = Written::of(by.clone(), (&self.id, text), is_kept);
-            self.texts.entry(body).or_default().push(written);
+            let written = Written::of(by.clone(), body, (&self.id, text), is_kept);
+            self.texts.entry(body.unspaced).or_default().push(written);
         }
         if !self.submitters.contains(&by) {
             self.submitters.push(by);
@@ -566,19 +573,33 @@ pub(crate) fn fields_of(text: &str) -> Option<ReviewFields> {
     ReviewFields::of(&Document::parse(text).ok()?.frontmatter)
 }
 
-/// Returns the [`body_hash`] of a text that has review fields, so that its frontmatter is readable.
-fn body_of_submission(id: &DocumentId, text: &str) -> Digest {
-    let parts = id.is_document().then(|| split(text).ok()).flatten();
-    let body = parts.map_or(text, |parts| &text[parts.body..]);
-    Digest::of(body.as_bytes())
+/// Hashes of the body of a document, or of the text of a governance file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Bodies {
+    /// Hash of the body as it is.
+    pub(super) exact: Digest,
+    /// Hash of the body without white space (REV-12).
+    pub(super) unspaced: Digest,
 }
 
-/// Returns the hash of the body of a document, or of the text of a governance file.
-///
-/// A document whose frontmatter cannot be read is hashed whole, so that its body equals no
-/// other one.
-pub(super) fn body_hash(id: &DocumentId, text: &str) -> Digest {
-    let document = id.is_document().then(|| Document::parse(text).ok()).flatten();
-    let body = document.map_or(text, |document| &text[document.parts.body..]);
-    Digest::of(body.as_bytes())
+impl Bodies {
+    /// Returns the hashes of a text.
+    ///
+    /// A document whose frontmatter cannot be read is hashed whole, so that its body equals no
+    /// other one.
+    pub(super) fn of(id: &DocumentId, text: &str) -> Self {
+        let document = id.is_document().then(|| Document::parse(text).ok()).flatten();
+        Self::of_body(document.map_or(text, |document| &text[document.parts.body..]))
+    }
+
+    /// Returns the hashes of a text that has review fields, so that its frontmatter is readable.
+    fn of_submission(id: &DocumentId, text: &str) -> Self {
+        let parts = id.is_document().then(|| split(text).ok()).flatten();
+        Self::of_body(parts.map_or(text, |parts| &text[parts.body..]))
+    }
+
+    fn of_body(body: &str) -> Self {
+        let unspaced: String = body.split([' ', '\t', '\n', '\r']).collect();
+        Self { exact: Digest::of(body.as_bytes()), unspaced: Digest::of(unspaced.as_bytes()) }
+    }
 }

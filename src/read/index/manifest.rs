@@ -19,7 +19,7 @@ use crate::values::model::number::CheckpointNumber;
 pub(super) const SEGMENT: &str = ".segment";
 /// File that names the segments. The last byte of the magic is the number of the format: increase
 /// it with each change of a row.
-const CURRENT: Current = Current { name: "index", magic: b"ctxman\x00\x0a", limit: 64 << 10 };
+const CURRENT: Current = Current { name: "index", magic: b"ctxman\x00\x0b", limit: 64 << 10 };
 
 /// Returns the cache of the index in a vault's cache folder.
 pub(super) fn cache(dir: &Path) -> Cache {
