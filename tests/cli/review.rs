@@ -1282,10 +1282,75 @@ fn rest_of_a_change_is_published_after_an_emergency() {
     place.edit("nodes/a.md", "one", "two");
     by(&place, "ana", "submit nodes/a nodes/b --change set").ok();
     by(&place, "bo", "approve nodes/b").ok();
-    by(&place, "kim", "retire nodes/a --emergency --reason wrong").ok();
-    by(&place, "bo", "approve nodes/b").ok();
+    let retired = by(&place, "kim", "retire nodes/a --emergency --reason wrong").ok().stderr;
+    assert!(
+        retired.contains("(version 2, by ana@x.com) and removes it from the change set;"),
+        "{retired}"
+    );
+    // The rest of the change names the part that left it, even after the ratification.
+    let left = "the change set no longer contains nodes/a: its emergency retirement, version 3, \
+                ended the submission";
+    for is_ratified in [false, true] {
+        if is_ratified {
+            by(&place, "bo", "approve nodes/a --version 3").ok();
+        }
+        let list = by(&place, "bo", "review --all").ok().stderr;
+        assert!(list.contains(left), "{list}");
+        let json = by(&place, "bo", "review --all --json").ok().json("ctx.review");
+        assert_eq!(json["left"][0]["id"], "nodes/a", "{json}");
+        let shown = by(&place, "bo", "review show nodes/b").ok().stdout;
+        assert!(
+            shown.contains("  no longer with nodes/a, which was retired in an emergency\n"),
+            "{shown}"
+        );
+        let json = by(&place, "bo", "review show nodes/b --json").ok().json("ctx.review.show");
+        assert_eq!(json["members_left"], serde_json::json!(["nodes/a"]), "{json}");
+    }
+    let approved = by(&place, "bo", "approve nodes/b").ok().stderr;
+    assert!(approved.contains(left), "{approved}");
     assert!(place.ctx("list").ok().stdout.contains("nodes/b"));
     intact(&place);
+    // A later change of this name is another one.
+    place.edit("nodes/b.md", "# B", "# B\n\ntwo");
+    by(&place, "ana", "submit nodes/b --change set").ok();
+    let list = by(&place, "bo", "review").ok().stderr;
+    assert!(!list.contains(left), "{list}");
+}
+
+#[test]
+fn white_space_does_not_make_rejected_words_another_principals() {
+    let lee = "  - {principal: lee@x.com, role: editor}\n";
+    let place = governed_by(&(STEWARDS.to_owned() + lee));
+    place.edit("nodes/a.md", "one", "one\n\nrejected words");
+    by(&place, "kim", "submit nodes/a").ok();
+    by(&place, "bo", "reject nodes/a --reason no").ok();
+    place.write(
+        "nodes/a.md",
+        place.read("nodes/a.md").replace("rejected words", "rejected\nwords\n"),
+    );
+    by(&place, "lee", "submit nodes/a").ok();
+    let refused = by(&place, "kim", "approve nodes/a").exits(3);
+    assert_eq!(code(&refused), "own-submission");
+    by(&place, "bo", "approve nodes/a").ok();
+    intact(&place);
+}
+
+#[test]
+fn reasons_for_governance_files_are_read_from_the_change_log() {
+    let place = governed();
+    place.write("stewards.yaml", place.read("stewards.yaml") + "# more\n");
+    by(&place, "bo", "submit stewards.yaml").ok();
+    by(&place, "kim", "reject stewards.yaml --reason 'not zoe'").ok();
+    let history = place.ctx("history stewards.yaml").ok().stdout;
+    assert!(history.contains("because: not zoe"), "{history}");
+    let shown = by(&place, "kim", "review show stewards.yaml --version 2").ok().stdout;
+    assert!(shown.contains("rejected by kim@x.com, v3, "), "{shown}");
+    assert!(shown.contains("Z: not zoe\n"), "{shown}");
+    let status = by(&place, "bo", "status --json").ok().json("ctx.status");
+    assert_eq!(status["refused"][0]["ended"]["reason"], "not zoe", "{status}");
+    let list = place.ctx("trace list --changes --json").whole();
+    assert!(!list.is_empty());
+    place.ctx("trace verify").ok();
 }
 
 #[test]

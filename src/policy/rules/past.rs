@@ -6,6 +6,7 @@ use crate::files::vault::files::Files;
 use crate::record::chain::error::ChainError;
 use crate::record::chain::history::{Entry, History};
 use crate::record::chain::walk::Walk;
+use crate::values::model::digest::Digest;
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::Version;
 use crate::values::model::timestamp::Timestamp;
@@ -28,11 +29,13 @@ pub struct SubmissionEnd {
     pub is_approval: bool,
     /// Number of the version.
     pub version: Version,
+    /// Chain hash of the version.
+    pub chain_hash: Digest,
     /// The principal who made it.
     pub by: String,
     /// Time of the version.
     pub at: Timestamp,
-    /// The reason in its text, if any.
+    /// The reason in its text, if any; that of a governance file is in the change log.
     pub reason: Option<String>,
 }
 
@@ -105,6 +108,7 @@ impl SubmissionEnd {
         let is_approval = Reviewed::is_claimed(id, entry, fields.as_ref());
         let (by, at) = (entry.edited_by.clone(), entry.edited_at);
         let reason = fields.and_then(|fields| fields.reason);
-        Self { kind, is_approval, version: entry.version, by, at, reason }
+        let (version, chain_hash) = (entry.version, entry.chain_hash);
+        Self { kind, is_approval, version, chain_hash, by, at, reason }
     }
 }

@@ -98,6 +98,19 @@ pub struct Tail {
     pub steps: Vec<(Version, Digest)>,
     /// Each part of a set that was rejected or withdrawn since the last event, with the time.
     pub refused: Vec<(String, Timestamp)>,
+    /// The end of a part of a set by the emergency retirement that is the last event.
+    pub left: Option<Left>,
+}
+
+/// The end of a part of a set by an emergency retirement (REV-8).
+#[derive(Clone, Debug)]
+pub struct Left {
+    /// Name of the set.
+    pub change: String,
+    /// The version that retired the document.
+    pub version: Version,
+    /// Time of the retirement.
+    pub at: Timestamp,
 }
 
 /// The version that is published.
@@ -436,7 +449,7 @@ impl Track {
     }
 
     fn event(&mut self, entry: &Entry, text: &str, fields: Option<&ReviewFields>) {
-        self.pending = None;
+        let ended = self.pending.take();
         self.emergency = None;
         let last = self.published.take().or(self.former.take());
         let last = match entry.state {
@@ -464,6 +477,8 @@ impl Track {
                 reason: fields.reason.clone().unwrap_or_default(),
                 text: text.to_owned(),
             });
+            let change = ended.and_then(|ended| ended.change).filter(|_| self.emergency.is_some());
+            self.tail.left = change.map(|change| Left { change, version: entry.version, at });
         }
     }
 

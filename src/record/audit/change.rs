@@ -319,7 +319,10 @@ impl Change {
             Self::Lift { reason, .. }
             | Self::Acknowledge { reason, .. }
             | Self::Dismiss { reason, .. } => Some(reason),
-            other => other.staged().and_then(|step| step.reason.as_deref()),
+            other => {
+                let staged = other.staged().and_then(|step| step.reason.as_deref());
+                staged.or_else(|| other.step()?.reason.as_deref())
+            }
         }
     }
 

@@ -7,9 +7,11 @@ use serde::Serialize;
 use super::checkpoint::CheckpointReport;
 use super::problem::{FileProblems, ProblemReport};
 use super::recover::RecoveredReport;
+use super::review::LeftReport;
 use super::{Report, Spell};
 use crate::files::vault::config::FrontmatterMode;
 use crate::files::vault::left_out::{LeftOut, Reason};
+use crate::policy::rules::Pending;
 use crate::read::working::inbound::{Captured, FixedLinks, Inbound, InboundKind, RelativeLink};
 use crate::values::model::hint::{Call, Hint, Verb};
 use crate::values::model::id::DocumentId;
@@ -375,13 +377,17 @@ pub(crate) fn notes(outcome: &Outcome, spell: Spell) -> Vec<String> {
         let show = Call::new(Verb::ReviewShow).value(id.as_str());
         text + &Hint::call(" {} shows it", show).render(spell)
     });
-    let of_ended = outcome.ended.iter().map(|(id, version, by)| {
-        let text = format!("the retirement ends the submission of {id} (version {version}, by {by});");
+    let of_ended = outcome.ended.iter().map(|(id, Pending { version, by, change, .. })| {
+        let change = change.as_ref();
+        let left = change.map(|name| format!(" and removes it from the change {name}"));
+        let left = left.unwrap_or_default();
+        let text = format!("the retirement ends the submission of {id} (version {version}, by {by}){left};");
         let of = |verb| Call::new(verb).value(id.as_str());
         let show = of(Verb::ReviewShow).word("--version").value(version.to_string());
         let hint = " {} shows it; to propose its text again, its submitter runs {}, with `--from FILE` if the text was handed in";
         text + &Hint::calls(hint, [show, of(Verb::Submit)]).render(spell)
     });
+    let of_left = outcome.left.iter().map(|part| LeftReport::from(part).to_string());
     let of_superseding = outcome.superseding.iter().map(|(id, reviewers)| {
         let named: Vec<&str> = reviewers.iter().take(MOST_REVIEWERS).map(String::as_str).collect();
         let more = match reviewers.len() - named.len() {
@@ -406,6 +412,7 @@ pub(crate) fn notes(outcome: &Outcome, spell: Spell) -> Vec<String> {
         .chain(of_scopes)
         .chain(of_reviewers)
         .chain(of_ended)
+        .chain(of_left)
         .chain(of_superseding)
         .chain(of_awaiting)
         .chain(of_alone)

@@ -79,7 +79,8 @@ pub struct VersionReport<'h> {
     /// Reviewers who approved the version.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub approved_by: Vec<String>,
-    /// Reason for a rejection, withdrawal or emergency retirement, as its text states it.
+    /// Reason for a rejection, withdrawal or emergency retirement, as its text states it. The change
+    /// log states it for a governance file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
     /// First checkpoint that seals the version, or at which its retirement takes effect.

@@ -1,5 +1,7 @@
 //! Report of the submissions that await a decision.
 
+use std::fmt;
+
 use serde::Serialize;
 
 use super::Report;
@@ -14,7 +16,7 @@ use crate::values::model::hint::Hint;
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::Version;
 use crate::values::model::principal::Principal;
-use crate::write::publish::review::{Queue, Waiting};
+use crate::write::publish::review::{LeftPart, Queue, Waiting};
 
 /// The answer of `review`.
 #[derive(Debug, Serialize)]
@@ -32,6 +34,21 @@ pub struct QueueReport<'q> {
     /// Artifacts whose history cannot be read, so that their submissions are unknown.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub withheld: Vec<WithheldReport>,
+    /// Parts that emergency retirements removed from the changes of the listed submissions.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub left: Vec<LeftReport<'q>>,
+}
+
+/// A part of a change whose submission an emergency retirement ended.
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
+pub struct LeftReport<'q> {
+    /// Id of the document.
+    pub id: &'q DocumentId,
+    /// Version that retired it.
+    pub version: Version,
+    /// Name of the change.
+    pub change: &'q str,
 }
 
 /// A step without a line in the change log.
@@ -117,6 +134,20 @@ pub struct QueuedReport<'q> {
     is_asked: bool,
 }
 
+impl<'q> From<&'q LeftPart> for LeftReport<'q> {
+    fn from(part: &'q LeftPart) -> Self {
+        Self { id: &part.id, version: part.version, change: &part.change }
+    }
+}
+
+impl fmt::Display for LeftReport<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { id, version, change } = self;
+        let why = format!("its emergency retirement, version {version}, ended the submission");
+        write!(f, "the change {change} no longer contains {id}: {why}")
+    }
+}
+
 impl<'q> QueueReport<'q> {
     /// Reports a queue; `all` includes submissions that this principal may not approve.
     pub fn new(queue: &'q Queue, principal: Option<&'q Principal>, all: bool) -> Self {
@@ -126,6 +157,9 @@ impl<'q> QueueReport<'q> {
             let size = one.lines_added + one.lines_removed;
             (one.at.clone(), std::cmp::Reverse(size), one.id)
         });
+        let is_listed =
+            |part: &&LeftPart| waiting.iter().any(|one| one.change == Some(part.change.as_str()));
+        let left = queue.left.iter().filter(is_listed).map(LeftReport::from).collect();
         let incomplete = queue.incomplete.iter();
         let incomplete = incomplete.map(|(id, version)| IncompleteReport { id, version: *version });
         let incomplete = incomplete.collect();
@@ -135,6 +169,7 @@ impl<'q> QueueReport<'q> {
             others: others.len(),
             incomplete,
             withheld: WithheldReport::all(&queue.withheld),
+            left,
         }
     }
 }

@@ -28,6 +28,9 @@ pub struct SubmissionReport<'s> {
     /// Number of further artifacts of its set that this principal may not read.
     #[serde(skip_serializing_if = "super::is_zero")]
     pub members_hidden: usize,
+    /// Artifacts that emergency retirements removed from its set.
+    #[serde(skip_serializing_if = "<[DocumentId]>::is_empty")]
+    pub members_left: &'s [DocumentId],
     /// True if it has its approvals and waits for another part of its set.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub waits_for_others: bool,
@@ -249,6 +252,7 @@ impl<'s> SubmissionReport<'s> {
         Self {
             members: &submitted.about.members,
             members_hidden: submitted.about.hidden,
+            members_left: &submitted.about.left,
             waits_for_others: submitted.about.waits_for_others,
             barred_by_loss: submitted.about.end.is_none() && track.has_lost(),
             unprotected_note: submitted.note.as_deref(),

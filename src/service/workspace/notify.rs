@@ -53,13 +53,14 @@ impl Workspace<'_> {
     /// # Errors
     /// The program could not be run, or failed. The event remains recorded.
     pub(crate) fn notify(&self, vault: &Vault, outcome: &Outcome) -> Result<(), String> {
-        let (action, reason) = match &outcome.act {
+        let reason = outcome.act.reason();
+        let action = match &outcome.act {
             Act::Publish => return Ok(()),
-            Act::Submit => ("submit", None),
-            Act::Approve => ("approve", None),
-            Act::Reject(reason) => ("reject", Some(reason.as_str())),
-            Act::Withdraw(reason) => ("withdraw", reason.as_deref()),
-            Act::Emergency(reason) => ("emergency", Some(reason.as_str())),
+            Act::Submit => "submit",
+            Act::Approve => "approve",
+            Act::Reject(_) => "reject",
+            Act::Withdraw(_) => "withdraw",
+            Act::Emergency(_) => "emergency",
         };
         if outcome.committed.is_none() || outcome.items.is_empty() {
             return Ok(());

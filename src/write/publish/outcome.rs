@@ -6,6 +6,7 @@ use super::review;
 use crate::files::vault::config::FrontmatterMode;
 use crate::files::vault::left_out::LeftOut;
 use crate::files::vault::replace::Fingerprint;
+use crate::policy::rules::Pending;
 use crate::policy::stewards::Stuck;
 use crate::read::working::inbound::{FixedLinks, FoundLinks, RelativeLink};
 use crate::record::checkpoint::event::Checkpoint;
@@ -69,6 +70,17 @@ pub enum Act {
     Emergency(String),
 }
 
+impl Act {
+    /// Returns the reason, if the act has one.
+    pub fn reason(&self) -> Option<&str> {
+        match self {
+            Self::Reject(reason) | Self::Emergency(reason) => Some(reason),
+            Self::Withdraw(reason) => reason.as_deref(),
+            Self::Publish | Self::Submit | Self::Approve => None,
+        }
+    }
+}
+
 /// The outcome of an event or a dry run.
 #[derive(Debug, Default)]
 pub struct Outcome {
@@ -109,7 +121,9 @@ pub struct Outcome {
     /// Pending submissions of the same texts, with their versions and submitters.
     pub awaiting: Vec<(DocumentId, Version, String)>,
     /// Pending submissions that an emergency retirement ended, with their versions and submitters.
-    pub ended: Vec<(DocumentId, Version, String)>,
+    pub ended: Vec<(DocumentId, Pending)>,
+    /// Parts that left the approved sets by emergency retirements.
+    pub left: Vec<review::LeftPart>,
     /// Submissions that need more approvals.
     pub awaited: Vec<review::Awaited>,
     /// Artifacts of a decided set that the reader may not read; they are counted, but not named.

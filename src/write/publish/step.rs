@@ -32,7 +32,7 @@ pub(super) fn write(
         PublishError::from(why)
     })?;
     let head = Head::of(before);
-    let steps = review::changes_of(&outcome.items);
+    let steps = review::changes_of(&outcome.items, outcome.act.reason());
     let recorder = transaction.in_force.recorder(author);
     let recorded = steps
         .into_iter()

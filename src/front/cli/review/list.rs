@@ -59,6 +59,9 @@ pub(super) fn run(
             ui.note(&format!("note: {id} is ratified after v{version} is decided, which was submitted after its retirement"));
         }
     }
+    for part in &report.left {
+        ui.note(&format!("note: {}", shown(&part.to_string())));
+    }
     if others > 0 {
         ui.note(&format!(
             "note: {} that you are not asked to decide; `--all` lists them",

@@ -109,6 +109,10 @@ fn head(session: &mut Session<'_>, report: &SubmissionReport<'_>) {
             false => others.join(", "),
         };
         session.ui.line(&format!("change {}, with {others}", shown(change)));
+        for id in report.members_left {
+            let id = shown(id.as_str());
+            session.ui.line(&format!("  no longer with {id}, which was retired in an emergency"));
+        }
     }
     let approvals: Vec<_> = one.approvals.iter().map(|by| shown(by)).collect();
     let by =

@@ -127,9 +127,15 @@ pub(super) fn asking(
         true => String::new(),
         false => format!("This question {lacks}. Read all of them first: {show}\n"),
     };
+    let warnings = report.warnings.iter().filter(|warning| warning.code == "base-unapproved");
+    let warnings = warnings.map(|warning| format!("Warning: {}.\n", warning.message));
+    let left = report.members_left.iter().map(|id| {
+        format!("{} left the change: it was retired in an emergency.\n", quoted(id.as_str()))
+    });
+    let warnings: String = warnings.chain(left).collect();
     let changes = if has_words { format!("\nChanges:{lines}") } else { lines };
     let text = format!(
-        "{lacks}As {}: approve {what} {id}, version {}, submitted by {by}, {}? {then} \
+        "{lacks}{warnings}As {}: approve {what} {id}, version {}, submitted by {by}, {}? {then} \
          This shows it: {show}{changes}",
         quoted(me),
         one.version,

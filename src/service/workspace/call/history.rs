@@ -1,6 +1,6 @@
 //! The versions of one document or governance file.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::{Call, Places};
 use crate::files::vault::Vault;
@@ -13,12 +13,13 @@ use crate::record::chain::history::{Entry, EntryState};
 use crate::record::chain::replay;
 use crate::record::chain::walk::Walk;
 use crate::service::report::failure::Failure;
-use crate::service::report::history::{HistoryReport, LostSeal};
+use crate::service::report::history::{HistoryReport, LostSeal, ReviewedAs, VersionReport};
 use crate::service::workspace::version::{check_name, check_text};
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::{CheckpointNumber, Version};
 #[cfg(feature = "mcp")]
 use crate::values::model::principal::PrincipalKey;
+use crate::write::publish::review;
 
 /// The data that an answer needs.
 pub(crate) const NEED: Need = Need::Versions;
@@ -118,7 +119,18 @@ impl Versions {
     pub(crate) fn report<'r>(&'r self, vault: &'r Vault) -> HistoryReport<'r> {
         let mut report = HistoryReport::new(vault.files(), &self.seals, &self.id, &self.history);
         report.versions.retain(|row| !self.hidden.contains(&row.version));
+        let is_refused = |row: &VersionReport<'_>| {
+            matches!(row.review, Some(ReviewedAs::Rejected | ReviewedAs::Withdrawn))
+        };
+        // An act on a governance file does not contain its reason (REV-9).
+        let reasons = match !self.id.is_document() && report.versions.iter().any(is_refused) {
+            true => review::reasons(vault, &self.id).unwrap_or_default(),
+            false => HashMap::new(),
+        };
         for row in &mut report.versions {
+            if let Some(reason) = reasons.get(&row.chain_hash) {
+                row.reason = Some(reason.clone());
+            }
             row.problems.extend(self.unapproved.get(&row.version).map(ToString::to_string));
         }
         let lost = self.lacking.iter();

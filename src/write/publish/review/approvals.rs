@@ -7,6 +7,7 @@ use super::super::transaction::Transaction;
 use super::super::{Outcome, PublishError};
 use super::decide::Decision;
 use super::hidden::is_told;
+use super::left::LeftPart;
 use super::queue::{Waits, is_readable, track_of, waiting_in};
 use super::{Awaited, ReviewError, Reviewed};
 use crate::policy::rules::{FaultKind, Pending, Proposal, Rules, Track};
@@ -48,6 +49,8 @@ impl Member {
 pub(super) struct Approvals {
     pub(super) sets: Vec<Vec<Member>>,
     pub(super) ratified: Vec<Reviewed>,
+    /// Parts that left the sets by emergency retirements, if this principal may read them.
+    pub(super) left: Vec<LeftPart>,
 }
 
 impl Approvals {
@@ -109,6 +112,9 @@ impl Transaction<'_> {
             let set = (pending.change.clone(), pending.change.is_none().then_some(id));
             sets.entry(set).or_default().push(Member { reviewed, by, required, is_mine });
         }
+        let names = sets.keys().filter_map(|(change, _)| change.as_ref());
+        let left = names.flat_map(|name| waits.left(self.vault, name)).map(|(part, _)| part);
+        let left = left.filter(|part| self.may_name(&part.id)).collect();
         let sets: Vec<Vec<Member>> = sets.into_values().collect();
         let mut refused = BTreeMap::new();
         let publishes = |set: &&Vec<Member>| set.iter().all(Member::is_complete);
@@ -141,7 +147,7 @@ impl Transaction<'_> {
                 self.may_approve(&member.reviewed.track, member.reviewed.pending()?, &rules)?;
             }
         }
-        Ok(Approvals { sets, ratified })
+        Ok(Approvals { sets, ratified, left })
     }
 
     /// Returns the artifacts of a decision: those that it names, and the other parts of their sets.

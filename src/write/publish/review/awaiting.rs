@@ -5,6 +5,7 @@ use rayon::prelude::*;
 use super::super::PublishError;
 use super::due::{Due, due};
 use super::queue::{Queue, Waiting, queue};
+use super::recorded::add_reason;
 use crate::files::vault::Vault;
 use crate::policy::rules::PastSubmission;
 use crate::policy::stewards::{Role, Scope, Stuck};
@@ -89,7 +90,10 @@ fn refused(vault: &Vault, status: &Status, viewer: Option<&Viewer>) -> Vec<PastS
     let ids: Vec<&DocumentId> = of_documents.chain(of_files.map(|(id, _)| id)).collect();
     let past = |id: &DocumentId| {
         let history = replay::load(vault.files(), id).ok()?;
-        let past = PastSubmission::refused(vault.files(), id, &history).ok()??;
+        let mut past = PastSubmission::refused(vault.files(), id, &history).ok()??;
+        if let Some(end) = &mut past.end {
+            add_reason(vault, id, end).ok()?;
+        }
         viewer.is_none_or(|viewer| viewer.may_read_track(&past.track)).then_some(past)
     };
     ids.into_par_iter().filter_map(past).collect()

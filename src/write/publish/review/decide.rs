@@ -89,6 +89,7 @@ pub fn approve(vault: &Vault, decision: &Decision<'_>) -> Result<Outcome, Publis
                 false => outcome.awaited.extend(set.iter().map(Member::awaited)),
             }
         }
+        outcome.left.clone_from(&approvals.left);
         let ratified = approvals.ratified.iter();
         outcome.awaited.extend(ratified.map(|reviewed| Awaited::ratified(&reviewed.track)));
         match approvals.sets.iter().any(|set| is_complete(&set)) {

@@ -40,8 +40,7 @@ pub fn retire_at_once(
             let reviewed = transaction.reviewed(id)?;
             let base = &reviewed.base;
             let sealed = base.sealed.as_deref().unwrap_or_default();
-            let ended = reviewed.track.pending.as_ref();
-            outcome.ended.extend(ended.map(|p| (id.clone(), p.version, p.by.clone())));
+            outcome.ended.extend(reviewed.track.pending.clone().map(|ended| (id.clone(), ended)));
             let subjects = reviewed.track.retired(sealed);
             let fit = rules.require(author.principal.as_str(), Role::Reviewer, subjects);
             fit.map_err(ReviewError::from)?;

@@ -8,9 +8,10 @@
 //!
 //! `queue` lists the pending submissions from the histories of the `candidates`. `lines` reads the
 //! steps in the change logs, `recorded` writes them, and `lost` finds submissions that only the
-//! change logs record. `hidden` removes names from refusals. `mode` makes a vault governed.
-//! `awaiting` marks the files of submissions in the status, `due` finds approvals that are too old,
-//! and `access` collects the data of an access review.
+//! change logs record. `left` finds the parts that left their sets. `hidden` removes names from
+//! refusals. `mode` makes a vault governed. `awaiting` marks the files of submissions in the
+//! status, `due` finds approvals that are too old, and `access` collects the data of an access
+//! review.
 
 pub(crate) mod access;
 mod acts;
@@ -23,6 +24,7 @@ pub(crate) mod due;
 mod emergency;
 mod error;
 mod hidden;
+mod left;
 mod lines;
 mod lost;
 mod mode;
@@ -36,6 +38,7 @@ pub use decide::{Decision, Refusing, approve, comment, reject, withdraw};
 pub use emergency::retire_at_once;
 pub use error::ReviewError;
 pub(crate) use hidden::may_name;
+pub use left::LeftPart;
 pub use lost::{Lost, lost};
 pub use mode::{Begin, begin, may_end};
 pub use queue::{
@@ -43,7 +46,7 @@ pub use queue::{
     rules_in_force,
 };
 pub(super) use recorded::{beside, changes_of};
-pub(crate) use recorded::{catch_up, catch_up_event, interrupted_step};
+pub(crate) use recorded::{catch_up, catch_up_event, interrupted_step, reasons};
 pub use submit::{Submission, submit, submit_edit};
 
 use self::candidates::Maps;

@@ -8,15 +8,18 @@ use rayon::prelude::*;
 use super::super::PublishError;
 use super::super::before_event::BeforeEvent;
 use super::candidates::{Maps, candidates, unlisted};
+use super::left::LeftPart;
 use super::lines::StepLines;
+use super::recorded::add_reason;
 use super::{ReviewError, fault_of};
 use crate::files::vault::Vault;
-use crate::policy::in_force;
+use crate::policy::in_force::{self, Judge, Moves};
 use crate::policy::rules::{EmergencyRetirement, PastSubmission, Rules, SubmissionEnd, Track};
 use crate::policy::stewards::Role;
 use crate::policy::viewer::Viewer;
 use crate::read::snapshot::{CheckpointSource, Need, Snapshot, Withheld};
 use crate::record::chain::error::ChainError;
+use crate::record::chain::history::Slot;
 use crate::record::chain::replay;
 use crate::record::checkpoint::chronicle::Chronicle;
 use crate::record::trusted_head;
@@ -58,6 +61,8 @@ pub struct Queue {
     pub incomplete: Vec<(DocumentId, Version)>,
     /// The artifacts whose history cannot be read, so that it is unknown if they await a decision.
     pub withheld: Vec<Withheld>,
+    /// The parts that left the sets of this work by an emergency retirement.
+    pub left: Vec<LeftPart>,
 }
 
 /// One artifact that awaits a decision.
@@ -124,10 +129,16 @@ impl Queue {
         who: Option<&Principal>,
         viewer: Option<&Viewer>,
     ) -> Self {
+        let readable = waits.waiting.iter().filter(|(_, track)| may_read(viewer, track));
+        let change = |(_, track): &'_ (_, Track)| track.pending.as_ref()?.change.clone();
+        let sets: BTreeSet<String> = readable.filter_map(change).collect();
+        let left = sets.iter().flat_map(|set| waits.left(vault, set));
+        let left = left.filter(|(_, track)| may_read(viewer, track)).map(|(part, _)| part);
+        let left = left.collect();
         let Waits { waiting, incomplete, .. } = waits;
         let waiting = waiting.into_par_iter().filter(|(_, track)| may_read(viewer, track));
         let waiting = waiting.map(|(_, track)| Waiting::of(track, &rules, who)).collect();
-        let mut queue = Self { rules, waiting, incomplete: Vec::new(), withheld: Vec::new() };
+        let mut queue = Self { rules, waiting, incomplete: Vec::new(), withheld: Vec::new(), left };
         for one in incomplete {
             match one.step {
                 Ok((track, version)) if may_read(viewer, &track) => {
@@ -205,6 +216,8 @@ pub struct About {
     pub members: Vec<DocumentId>,
     /// Number of further artifacts of its set that the reader may not read.
     pub hidden: usize,
+    /// The artifacts that left its set by an emergency retirement, if the reader may read them.
+    pub left: Vec<DocumentId>,
     /// True if it has its approvals, but another part of its set lacks some.
     pub waits_for_others: bool,
     /// The reason for which no reviewer can approve it.
@@ -273,9 +286,12 @@ impl<'a, 'l> AtHead<'a, 'l> {
             let fault = fault_of(&self.in_force, &track, pending);
             Some(fault.or_else(|| track.lapsed(pending, rules))?.message)
         });
+        let left = change.iter().flat_map(|set| waits.left(self.vault, set));
+        let left = left.filter(|(_, track)| self.may_read(track)).map(|(part, _)| part.id);
+        let left = left.collect();
         let waiting = Waiting::of(track, rules, Some(who));
         let rules = self.rules;
-        Ok(About { rules, waiting, members, hidden, waits_for_others, fault, end: None })
+        Ok(About { rules, waiting, members, hidden, left, waits_for_others, fault, end: None })
     }
 
     /// Returns the error for an id without pending work.
@@ -310,10 +326,16 @@ impl<'a, 'l> AtHead<'a, 'l> {
         let history = replay::load(files, id).map_err(withheld)?;
         let past = PastSubmission::of(files, id, &history, version).map_err(withheld)?;
         let past = past.filter(|past| self.may_read(&past.track)).ok_or_else(none)?;
-        let PastSubmission { track, end } = past;
-        if end.is_none() {
-            return self.about(id, who);
-        }
+        let Some(mut end) = past.end else { return self.about(id, who) };
+        // The approvals of the versions before its end are judged, too.
+        let is_before = |slot: &Slot| slot.version.is_some_and(|version| version < end.version);
+        let mut until = history;
+        until.slots.truncate(until.slots.iter().take_while(|slot| is_before(slot)).count());
+        let moves = Moves::default();
+        let judge =
+            Judge { files, in_force: &self.in_force, records: self.chronicle, moves: &moves };
+        let track = judge.track(id, &until).map_err(withheld)?;
+        add_reason(self.vault, id, &mut end)?;
         let rules = self.rules;
         let by = track.pending.as_ref().map(|pending| PrincipalKey::of(&pending.by));
         if by != Some(who.key()) {
@@ -322,8 +344,9 @@ impl<'a, 'l> AtHead<'a, 'l> {
                 .map_err(ReviewError::from)?;
         }
         let waiting = Waiting::of(track, &rules, None);
-        let (members, hidden, waits_for_others) = (Vec::new(), 0, false);
-        Ok(About { rules, waiting, members, hidden, waits_for_others, fault: None, end })
+        let (members, hidden, left, waits_for_others) = (Vec::new(), 0, Vec::new(), false);
+        let (fault, end) = (None, Some(end));
+        Ok(About { rules, waiting, members, hidden, left, waits_for_others, fault, end })
     }
 }
 

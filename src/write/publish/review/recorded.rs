@@ -1,11 +1,12 @@
 //! The lines of steps in the change log (AUDIT-19), including those that an interrupted command did
 //! not write.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::super::governance_files::was_recorded;
 use crate::files::vault::Vault;
-use crate::policy::rules::{StepKind, Track, fields_of};
+use crate::files::vault::files::FileError;
+use crate::policy::rules::{StepKind, SubmissionEnd, Track, fields_of};
 use crate::record::audit::changes::{self, Beside};
 use crate::record::audit::{Change, ChangeError, Event, Logs, Recorder, ReviewStep, VersionRef};
 use crate::record::chain::history::Entry;
@@ -16,12 +17,13 @@ use crate::record::checkpoint::event::Checkpoint;
 use crate::record::trusted_head::{self, Head};
 use crate::text::document::review::{Action, ReviewState};
 use crate::values::model::id::DocumentId;
+use crate::values::model::layout::AUDIT_DIR;
 use crate::values::model::number::CheckpointNumber;
 use crate::values::model::timestamp::Timestamp;
 use crate::write::commit::{self, Item, Step, hint, standing};
 
-/// The versions of an event's steps, by kind of step and set.
-type BySet = BTreeMap<(Step, Option<String>), Vec<VersionRef>>;
+/// The versions of an event's steps, by kind of step, set, and reason that their texts lack.
+type BySet = BTreeMap<(Step, Option<String>, Option<String>), Vec<VersionRef>>;
 
 /// Returns the change for a step.
 fn change_of(step: Step, versions: ReviewStep) -> Change {
@@ -35,13 +37,16 @@ fn change_of(step: Step, versions: ReviewStep) -> Change {
 }
 
 /// Returns the changes for the versions of a step.
-pub(in super::super) fn changes_of(items: &[Item]) -> Vec<Change> {
+///
+/// The texts of documents state the `reason`; those of governance files do not (REV-9).
+pub(in super::super) fn changes_of(items: &[Item], reason: Option<&str>) -> Vec<Change> {
     let mut by_step = BySet::new();
     for item in items {
         if let commit::Change::Step(step) = item.change {
             let text = item.submitted.as_deref().filter(|_| item.id.is_document());
             let action = text.and_then(fields_of).and_then(|fields| fields.action);
-            by_step.entry((step, item.set.clone())).or_default().push(VersionRef {
+            let reason = reason.filter(|_| !item.id.is_document()).map(str::to_owned);
+            by_step.entry((step, item.set.clone(), reason)).or_default().push(VersionRef {
                 id: item.id.to_string(),
                 version: item.version.0,
                 chain_hash: item.chain_hash.to_string(),
@@ -49,8 +54,8 @@ pub(in super::super) fn changes_of(items: &[Item]) -> Vec<Change> {
             });
         }
     }
-    let line = |((step, change), versions)| {
-        change_of(step, ReviewStep { versions, change, ..ReviewStep::default() })
+    let line = |((step, change, reason), versions)| {
+        change_of(step, ReviewStep { versions, change, reason, ..ReviewStep::default() })
     };
     by_step.into_iter().map(line).collect()
 }
@@ -233,4 +238,44 @@ fn recorded(vault: &Vault) -> Result<BTreeSet<String>, ChangeError> {
     });
     read.map_err(ChangeError::Tail)?;
     Ok(found)
+}
+
+/// Returns the reasons of the steps of a governance file, by the chain hashes of their versions.
+///
+/// # Errors
+/// The change logs cannot be read.
+pub(crate) fn reasons(
+    vault: &Vault,
+    id: &DocumentId,
+) -> Result<HashMap<String, String>, FileError> {
+    let mut found = HashMap::new();
+    let logs = Logs::of_changes(vault);
+    let read = logs.and_then(|logs| {
+        logs.steps(&mut |line| {
+            let Event::Change(change) = &line.event else { return };
+            let Some((step, reason)) = change.step().and_then(|s| Some((s, s.reason.as_ref()?)))
+            else {
+                return;
+            };
+            let own = step.versions.iter().filter(|version| version.id == id.as_str());
+            found.extend(own.map(|version| (version.chain_hash.clone(), reason.clone())));
+        })
+    });
+    read.map_err(FileError::io("read", AUDIT_DIR))?;
+    Ok(found)
+}
+
+/// Adds the reason of the end of a submission, if the artifact is a governance file.
+///
+/// # Errors
+/// The change logs cannot be read.
+pub(super) fn add_reason(
+    vault: &Vault,
+    id: &DocumentId,
+    end: &mut SubmissionEnd,
+) -> Result<(), FileError> {
+    if !id.is_document() {
+        end.reason = reasons(vault, id)?.remove(&end.chain_hash.to_string());
+    }
+    Ok(())
 }
