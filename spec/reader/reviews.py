@@ -200,7 +200,7 @@ class Track:
         self.submitters, self.bodies, self.unspaced, self.written, self.tail = set(), {}, {}, {}, []
         self.latest = None  # the latest time of an entry so far
         self.is_approved = True  # whether what was published last was approved, or needed no approval
-        # The text before events without a valid approval, and who recorded these; none if the last event has one.
+        # The text before events without a valid approval, and who recorded these; none if the last publication has one.
         self.distrusted, self.before_event = None, (None, set(), set())
 
     def kind(self, entry, text):
@@ -232,7 +232,8 @@ class Track:
         if kind == EVENT:
             editors = self.distrusted[1] if self.distrusted else set()
             self.before_event = self.last_approved(), editors, self.submitters
-            self.distrusted = None
+            if entry.published_at:  # a retirement approves no text
+                self.distrusted = None
             self.pending, self.emergency, self.submitters = None, None, set()
             self.former = None if entry.published_at else self.published or self.former
             self.published = (entry.version, text) if entry.published_at else None

@@ -354,6 +354,73 @@ fn a_review_compares_with_the_last_text_that_was_approved() {
     }
 }
 
+#[test]
+fn a_retirement_does_not_approve_the_text_that_it_retires() {
+    for is_emergency in [true, false] {
+        let place = governed();
+        published_past(&mut Forger::new(&place), "nodes/a", KIM, "one", SECRET);
+        if is_emergency {
+            by(&place, "bo", "retire nodes/a --emergency --reason forged").ok();
+        } else {
+            by(&place, "ana", "retire nodes/a").ok();
+            let shown = by(&place, "bo", "review show nodes/a").ok().whole();
+            assert!(shown.contains("version 2, which it retires, lacks a valid"), "{shown}");
+            by(&place, "bo", "approve nodes/a").ok();
+        }
+        let version = if is_emergency { 3 } else { 4 };
+        for line in [
+            "restore nodes/a --force".to_owned(),
+            format!("restore nodes/a --force --version {version}"),
+            format!("show nodes/a {version}"),
+        ] {
+            let refused = by(&place, "ana", &line).exits(1).whole();
+            assert!(refused.contains("version 2") && !refused.contains(SECRET), "{refused}");
+            let is_told = refused.contains("`ctx restore nodes/a --version 1` writes the last");
+            assert_eq!(is_told, line.starts_with("restore"), "{refused}");
+        }
+        // The forged text is submitted as an honest one.
+        place.write("nodes/a.md", format!("---\ntags: ['#t']\n---\n# A\n\n{SECRET}\n"));
+        by(&place, "ana", "submit nodes/a").ok();
+        let submission = version + 1;
+        let warning = "version 2, which it is based on, lacks a valid approval; the submission is \
+                       compared with version 1";
+        let shows = |line: &str| {
+            let shown = by(&place, "bo", line).ok().whole();
+            assert!(shown.contains("+unreviewed words") && shown.contains(warning), "{shown}");
+        };
+        shows("review show nodes/a");
+        for _ in ["without an index", "with one"] {
+            let list = by(&place, "bo", "review --json").ok().json("ctx.review");
+            assert!(list["waiting"][0]["lines_added"].as_u64() > Some(0), "{list}");
+            place.ctx("resolve nodes/b").ok();
+        }
+        // Kim wrote it.
+        let refused = by(&place, "kim", "approve nodes/a --version 5").exits(3);
+        assert!(refused.stderr.contains("error[own-submission]"), "{}", refused.whole());
+        let line = format!("approve nodes/a --version {submission}");
+        let approved = by(&place, "bo", &line).ok().whole();
+        assert!(approved.contains(warning), "{approved}");
+        place.ctx("read nodes/a").ok();
+        shows(&format!("review show nodes/a --version {submission}"));
+        assert_eq!(found(&place), [("approval-missing".to_owned(), "nodes/a".to_owned(), 2)]);
+    }
+}
+
+#[test]
+fn a_review_of_a_move_warns_of_an_unapproved_text() {
+    let place = governed();
+    let mut forger = Forger::new(&place);
+    published_past(&mut forger, "nodes/a", EVE, "one", SECRET);
+    place.write("nodes/a.md", forger.last("nodes/a").1);
+    by(&place, "ana", "mv nodes/a nodes/z").ok();
+    for line in ["review show nodes/a", "approve nodes/a"] {
+        let said = by(&place, "bo", line).ok().whole();
+        let warning = "version 2, whose text it moves, lacks a valid approval";
+        assert!(said.contains(warning) && said.contains("[base-unapproved]"), "{said}");
+    }
+    place.ctx("read nodes/z").exits(1);
+}
+
 /// Approves a version of a governance file that was never submitted, as eve.
 pub(crate) fn replaced(forger: &mut Forger<'_>, id: &str, who: &str, text: &str) {
     forger.add(id, who, Becomes::Published, text);

@@ -21,7 +21,8 @@ use crate::write::publish::RestoredFile;
 /// so that `ctx publish` makes a new version of it. If the fields of a file do not name the
 /// version that it was edited from, as under `frontmatter: untouched`, publish it with `ctx
 /// publish ID --expect-version N`, where N is the published version. Every hash of the text is
-/// recomputed first. A live file with changes that no version contains is not overwritten,
+/// recomputed first. A text that was published without a valid approval is not written, even after
+/// its retirement. A live file with changes that no version contains is not overwritten,
 /// unless --force is given.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  ctx restore nodes/policies/returns\n  \

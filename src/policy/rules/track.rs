@@ -37,7 +37,7 @@ pub struct Track {
     pub tail: Tail,
     /// The principals who submitted since the last publication, rejection or withdrawal.
     pub(super) submitters: Vec<PrincipalKey>,
-    /// The state after the last valid approval, if events without one follow it.
+    /// The state after the last publication with a valid approval, if events without one follow it.
     pub(super) distrusted: Option<Distrusted>,
     /// The value of `distrusted` before the last event, whose approval is not judged yet.
     before_event: Distrusted,
@@ -465,6 +465,8 @@ impl Track {
         };
         // Without distrusted events, the text before this one was approved.
         let before = self.distrusted.take();
+        // A retirement approves no text.
+        self.distrusted = before.clone().filter(|_| !entry.is_published());
         let before = before.unwrap_or_else(|| Distrusted { approved: last, ..Default::default() });
         let submitters = std::mem::take(&mut self.submitters);
         self.before_event = Distrusted { submitters, ..before };
@@ -538,6 +540,12 @@ impl Track {
 }
 
 impl Pending {
+    /// Returns true if its approval publishes or deletes the submitted text itself; false if it
+    /// retires or moves the published text of a document.
+    pub fn writes_text(&self, id: &DocumentId) -> bool {
+        !id.is_document() || self.action.as_ref().is_some_and(|action| !action.is_retirement())
+    }
+
     /// Returns the approvers so far, in order.
     pub fn approvers(&self) -> Vec<String> {
         self.approvals.iter().map(|approval| approval.by.clone()).collect()

@@ -8,7 +8,7 @@ use crate::files::vault::config::Config;
 use crate::policy::in_force::{File, Sealings, TextInForce};
 use crate::policy::rules::Track;
 use crate::record::chain::error::ChainError;
-use crate::record::chain::history::History;
+use crate::record::chain::history::{Entry, History};
 use crate::record::chain::replay;
 use crate::record::checkpoint::event::Checkpoint;
 use crate::record::checkpoint::fault::LogError;
@@ -63,15 +63,20 @@ impl Snapshot<'_> {
     }
 
     /// Returns the fault in the approval of a version that a checkpoint up to this one seals;
-    /// `None` for every other version.
+    /// `None` for every other version. A retirement has the text of the version that was published
+    /// last, so the approval of that version is judged (RES-35).
     pub(crate) fn unapproved(
         &self,
         id: &DocumentId,
         version: Version,
         history: &History,
     ) -> Option<ChainError> {
-        let chain_hash = history.entry(version)?.chain_hash;
-        self.check_approval(id, history, (version, &chain_hash)).err()
+        let mut entry = history.entry(version)?;
+        if id.is_document() && entry.is_retirement() {
+            let before = history.entries().take_while(|entry| entry.version < version);
+            entry = before.filter(|entry| entry.is_published()).last()?;
+        }
+        self.check_approval(id, history, (entry.version, &entry.chain_hash)).err()
     }
 
     /// Returns the reviews of a history up to its end, with the faults of its approvals.
@@ -82,15 +87,14 @@ impl Snapshot<'_> {
     /// Returns the first version that the chain does not vouch for.
     pub(crate) fn track(&self, id: &DocumentId, history: &History) -> Result<Track, ChainError> {
         let files = self.vault.files();
-        let is_approved = match self.map.index() {
-            Some(at) => {
-                // An approval does not depend on the reader.
-                let held = self.map.recorded(self, id).ok().flatten();
-                held.map_or(!at.lost().contains(&id.as_str()), |recorded| recorded.is_approved)
-            }
-            None => false,
+        let is_approved = || {
+            // An approval does not depend on the reader.
+            let held = self.map.recorded(self, id).ok().flatten();
+            // A valid retirement does not approve the text that was published before it.
+            let is_new = || !history.entries().any(Entry::is_published);
+            held.map_or_else(is_new, |recorded| recorded.is_approved)
         };
-        if is_approved {
+        if self.map.index().is_some() && is_approved() {
             return Track::of(files, id, history);
         }
         let sealings = self.sealings().map_err(|why| ChainError::Log(Box::new(why)))?;

@@ -224,7 +224,12 @@ impl<'q> QueuedReport<'q> {
 
     fn of_pending(waiting: &'q Waiting, pending: &'q Pending) -> Self {
         let track = &waiting.track;
-        let before = track.last_published().map_or("", |last| last.text.as_str());
+        // An approval approves every change since the last text that was approved.
+        let before = match pending.writes_text(track.id()) {
+            true => track.last_approved(),
+            false => track.last_published(),
+        };
+        let before = before.map_or("", |last| last.text.as_str());
         let (before, after) = (unstamped(track.id(), before), unstamped(track.id(), &pending.text));
         let (lines_added, lines_removed) = size(&before, &after);
         let action = pending.action.as_ref();

@@ -11,7 +11,7 @@ use crate::record::audit::{Change, Event, Logs, Part, Text, Traced};
 use crate::record::checkpoint::log::Log;
 use crate::service::report::failure::Failure;
 use crate::text::document::Document;
-use crate::text::document::validate::{Problem, Severity, problems};
+use crate::text::document::validate::{Problem, problems};
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::Version;
 use crate::write::publish::review::{self, About};
@@ -60,18 +60,16 @@ impl Workspace<'_> {
             let hash = history.entry(*version)?.chain_hash;
             Blame::at(vault.files(), id, &history, (*version, hash)).ok()
         });
-        // A retirement or move does not change the text.
-        let action = track.pending.as_ref().and_then(|pending| pending.action.as_ref());
-        let is_text = action.is_some_and(|action| !action.is_retirement()) || !id.is_document();
+        let is_text = track.pending.as_ref().is_some_and(|pending| pending.writes_text(id));
         let (published, base) = published.unwrap_or_else(|| (String::new(), Version::NONE));
-        let submitted =
-            if is_text && track.pending.is_some() { submitted } else { published.clone() };
+        let submitted = if is_text { submitted } else { published.clone() };
         let end = about.end.as_ref().map(|end| end.version);
-        let mut warnings = match track.pending {
-            Some(_) if id.is_document() && is_text => hidden(vault, id, &submitted),
-            _ => Vec::new(),
+        let mut warnings = match id.is_document() && is_text {
+            true => hidden(vault, id, &submitted),
+            false => Vec::new(),
         };
-        warnings.extend(track.pending.as_ref().and_then(|_| unapproved(track, base)));
+        warnings
+            .extend(track.pending.as_ref().and_then(|pending| review::unapproved(track, pending)));
         let submitted = Submitted {
             warnings,
             barred: match about.end {
@@ -89,26 +87,6 @@ impl Workspace<'_> {
         };
         Ok(Traced::new(submitted, texts))
     }
-}
-
-/// Returns a warning if the published text that the submission is based on was not validly
-/// approved, with the version that the submission is compared with instead.
-fn unapproved(track: &Track, base: Version) -> Option<Problem> {
-    let published = track.last_published().filter(|last| last.version != base)?;
-    let compared = match base {
-        Version::NONE => "all of it is shown as new".to_owned(),
-        base => format!("the submission is compared with version {base}"),
-    };
-    Some(Problem {
-        code: "base-unapproved",
-        severity: Severity::Warning,
-        line: None,
-        message: format!(
-            "version {}, which it is based on, lacks a valid approval; {compared}",
-            published.version
-        ),
-        hint: "read all of the changes: an approval also approves those of that version".into(),
-    })
 }
 
 /// Returns the problems of text that a page of the document would not show.

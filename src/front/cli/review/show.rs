@@ -15,14 +15,14 @@ use crate::values::text_util::count;
 
 /// Show the changes of one submission, and who may approve it
 ///
-/// Compares the submitted text with the published one: first the fields of the frontmatter, without
-/// those that every step sets, then the lines of the frontmatter if comments, order or spelling
-/// differ too, then the body. Parts that a page does not show are named. A line that begins with
+/// Compares the submitted text with the last one that was approved: first the fields of the
+/// frontmatter, without those that every step sets, then the lines of the frontmatter if comments,
+/// order or spelling differ too, then the body. Parts that a page does not show are named. A line that begins with
 /// `~` has marked words: removed ones as `[-…-]`, added ones as `{+…+}`, on a terminal in colours.
 /// A line that has such marks itself is shown as removed and added. Needs the role viewer; the
 /// access is recorded. With --version, it also shows a submission that was decided, compared with
-/// the text that was published when it was made: to its submitter, and to editors and reviewers of
-/// its text.
+/// the text that was approved last before it: to its submitter, and to editors and reviewers of its
+/// text.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  ctx review show nodes/policies/returns\n  \
 ctx review show nodes/policies/returns --version 4\n  \
@@ -134,7 +134,7 @@ fn changes(session: &mut Session<'_>, report: &SubmissionReport<'_>) {
         if report.submission.action != QueuedAction::Emergency {
             session.ui.line("The text stays as it is published.");
         }
-        return;
+        return warnings(session, report);
     }
     session.ui.line("");
     for field in &report.fields {
@@ -159,6 +159,10 @@ fn changes(session: &mut Session<'_>, report: &SubmissionReport<'_>) {
         });
     }
     session.ui.line("");
+    warnings(session, report);
+}
+
+fn warnings(session: &mut Session<'_>, report: &SubmissionReport<'_>) {
     for warning in &report.warnings {
         let line = warning.line.map_or_else(String::new, |line| format!("line {line}: "));
         let message = shown(&warning.message);

@@ -10,6 +10,7 @@ use crate::record::trusted_head;
 use crate::service::report::failure::Failure;
 use crate::service::workspace::version::{check_name, check_text, failed, recorded};
 use crate::text::uri::Class;
+use crate::values::model::hint::{Call as Words, Hint, Verb};
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::Version;
 use crate::write::commit::Live;
@@ -52,7 +53,19 @@ impl Call<'_> {
                 let history = history.map_err(|why| RestoreError::History { id, why })?;
                 check_text(head, &file.id, (file.version, &history), &file.sealed)?;
                 if let Some(why) = head.unapproved(&file.id, file.version, &history) {
-                    return Err(failed(vault, &file.id, file.version, why));
+                    let failure = failed(vault, &file.id, file.version, why);
+                    let track = head.track(&file.id, &history).ok();
+                    let last = track.and_then(|track| Some(track.last_approved()?.version));
+                    return Err(match last {
+                        Some(last) => failure.hint(Hint::call(
+                            "{} writes the last approved text",
+                            Words::new(Verb::Restore)
+                                .value(file.id.as_str())
+                                .word("--version")
+                                .value(last.to_string()),
+                        )),
+                        None => failure,
+                    });
                 }
             }
         }

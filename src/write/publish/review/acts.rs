@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::super::transaction::Transaction;
 use super::super::{PublishError, Refusal};
 use super::decide::Refusing;
+use super::publication::unapproved;
 use super::{ReviewError, Reviewed};
 use crate::policy::rules::{Pending, Rules, Track};
 use crate::policy::stewards::Role;
@@ -30,8 +31,10 @@ impl Transaction<'_> {
         by: &[String],
     ) -> Result<Item, PublishError> {
         let step = ReviewEdit::ApproveInPart { by, at: self.at };
-        let text = &reviewed.pending()?.last.1;
-        self.stepped(reviewed, text, Step::ApproveInPart, &step)
+        let pending = reviewed.pending()?;
+        let mut item = self.stepped(reviewed, &pending.last.1, Step::ApproveInPart, &step)?;
+        item.warnings.extend(unapproved(&reviewed.track, pending));
+        Ok(item)
     }
 
     /// Returns the version that ends a submission.

@@ -41,6 +41,7 @@ pub(crate) use hidden::may_name;
 pub use left::LeftPart;
 pub use lost::{Lost, lost};
 pub use mode::{Begin, begin, may_end};
+pub(crate) use publication::unapproved;
 pub use queue::{
     About, Awaited, Queue, Waiting, about, about_version, may_decide, queue, reviewers,
     rules_in_force,

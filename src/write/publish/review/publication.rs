@@ -10,7 +10,7 @@ use super::mode::check_stewards;
 use super::{ReviewError, Reviewed};
 use crate::files::vault::config::Config;
 use crate::files::vault::replace::Fingerprint;
-use crate::policy::rules::{ApprovedMove, Pending, Rules};
+use crate::policy::rules::{ApprovedMove, Pending, Rules, Track};
 use crate::policy::stewards::{self, Stewards, Stuck};
 use crate::read::working;
 use crate::record::chain::history::Entry;
@@ -20,10 +20,12 @@ use crate::text::document::live_form::LiveForm;
 use crate::text::document::review::{Action, ReviewEdit};
 use crate::text::document::stamp::{NextText, retired_live, submitted_live};
 use crate::text::document::text::normalise;
+use crate::text::document::validate::{Problem, Severity};
 use crate::text::document::{Document, utf8};
 use crate::values::model::governance_file::GovernanceFile;
 use crate::values::model::id::DocumentId;
 use crate::values::model::layout::limit;
+use crate::values::model::number::Version;
 use crate::write::commit::{Change, Item, Live, stale};
 
 impl Transaction<'_> {
@@ -73,6 +75,7 @@ impl Transaction<'_> {
             }
         };
         item.set.clone_from(&pending.change);
+        item.warnings.extend(unapproved(&reviewed.track, pending));
         outcome.items.push(item);
         Ok(())
     }
@@ -249,4 +252,39 @@ pub(super) fn check_reviewers(id: &DocumentId, text: &str) -> Result<Vec<Stuck>,
         }
         _ => Ok(Vec::new()),
     }
+}
+
+/// Returns a warning if the published text that a submission is based on, or that it retires or
+/// moves, was not validly approved.
+///
+/// A submitted text is compared with the last approved version instead.
+pub(crate) fn unapproved(track: &Track, pending: &Pending) -> Option<Problem> {
+    let base = track.last_approved().map_or(Version::NONE, |last| last.version);
+    let published = track.last_published().filter(|last| last.version != base)?.version;
+    let (what, hint) = match &pending.action {
+        Some(Action::Move(_)) => (
+            "whose text it moves",
+            "submit the text first: a move does not approve it, so it stays withheld",
+        ),
+        Some(Action::Retire) if track.id().is_document() => (
+            "which it retires",
+            "a retirement does not approve its text: a later submission is compared with the last approved version",
+        ),
+        _ => (
+            "which it is based on",
+            "read all of the changes: an approval also approves those of that version",
+        ),
+    };
+    let compared = match base {
+        _ if !pending.writes_text(track.id()) => String::new(),
+        Version::NONE => "; all of it is shown as new".to_owned(),
+        base => format!("; the submission is compared with version {base}"),
+    };
+    Some(Problem {
+        code: "base-unapproved",
+        severity: Severity::Warning,
+        line: None,
+        message: format!("version {published}, {what}, lacks a valid approval{compared}"),
+        hint: hint.into(),
+    })
 }
