@@ -5,7 +5,7 @@ use rayon::prelude::*;
 use super::super::PublishError;
 use super::due::{Due, due};
 use super::queue::{Queue, Waiting, queue};
-use super::recorded::add_reason;
+use super::reasons::add_reason;
 use crate::files::vault::Vault;
 use crate::policy::rules::PastSubmission;
 use crate::policy::stewards::{Role, Scope, Stuck};

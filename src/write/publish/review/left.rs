@@ -2,22 +2,10 @@
 
 use std::collections::HashSet;
 
-use super::queue::{Waits, track_of};
+use super::queue::{LeftPart, Waits, track_of};
 use crate::files::vault::Vault;
 use crate::policy::rules::Track;
 use crate::values::model::id::DocumentId;
-use crate::values::model::number::Version;
-
-/// A part of a set whose submission an emergency retirement ended.
-#[derive(Clone, Debug)]
-pub struct LeftPart {
-    /// The document.
-    pub id: DocumentId,
-    /// The version that retired it.
-    pub version: Version,
-    /// Name of the set.
-    pub change: String,
-}
 
 impl Waits {
     /// Returns the parts that left a set since its first submission that still awaits a decision,

@@ -8,7 +8,7 @@
 //!
 //! `queue` lists the pending submissions from the histories of the `candidates`. `lines` reads the
 //! steps in the change logs, `recorded` writes them, and `lost` finds submissions that only the
-//! change logs record. `left` finds the parts that left their sets. `hidden` removes names from
+//! change logs record. `left` finds the parts that left their sets, and `reasons` what only the change logs say. `hidden` removes names from
 //! refusals. `mode` makes a vault governed. `awaiting` marks the files of submissions in the
 //! status, `due` finds approvals that are too old, and `access` collects the data of an access
 //! review.
@@ -31,6 +31,7 @@ mod mode;
 mod propose;
 mod publication;
 mod queue;
+mod reasons;
 mod recorded;
 mod submit;
 
@@ -38,16 +39,16 @@ pub use decide::{Decision, Refusing, approve, comment, reject, withdraw};
 pub use emergency::retire_at_once;
 pub use error::ReviewError;
 pub(crate) use hidden::may_name;
-pub use left::LeftPart;
 pub use lost::{Lost, lost};
 pub use mode::{Begin, begin, may_end};
 pub(crate) use publication::unapproved;
 pub use queue::{
-    About, Awaited, Queue, Waiting, about, about_version, may_decide, queue, reviewers,
+    About, Awaited, LeftPart, Queue, Waiting, about, about_version, may_decide, queue, reviewers,
     rules_in_force,
 };
+pub(crate) use reasons::reasons;
 pub(super) use recorded::{beside, changes_of};
-pub(crate) use recorded::{catch_up, catch_up_event, interrupted_step, reasons};
+pub(crate) use recorded::{catch_up, catch_up_event, interrupted_step};
 pub use submit::{Submission, submit, submit_edit};
 
 use self::candidates::Maps;

@@ -8,9 +8,8 @@ use rayon::prelude::*;
 use super::super::PublishError;
 use super::super::before_event::BeforeEvent;
 use super::candidates::{Maps, candidates, unlisted};
-use super::left::LeftPart;
 use super::lines::StepLines;
-use super::recorded::add_reason;
+use super::reasons::add_reason;
 use super::{ReviewError, fault_of};
 use crate::files::vault::Vault;
 use crate::policy::in_force::{self, Judge, Moves};
@@ -63,6 +62,17 @@ pub struct Queue {
     pub withheld: Vec<Withheld>,
     /// The parts that left the sets of this work by an emergency retirement.
     pub left: Vec<LeftPart>,
+}
+
+/// A part of a set whose submission an emergency retirement ended.
+#[derive(Clone, Debug)]
+pub struct LeftPart {
+    /// The document.
+    pub id: DocumentId,
+    /// The version that retired it.
+    pub version: Version,
+    /// Name of the set.
+    pub change: String,
 }
 
 /// One artifact that awaits a decision.

@@ -1,12 +1,11 @@
 //! The lines of steps in the change log (AUDIT-19), including those that an interrupted command did
 //! not write.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::super::governance_files::was_recorded;
 use crate::files::vault::Vault;
-use crate::files::vault::files::FileError;
-use crate::policy::rules::{StepKind, SubmissionEnd, Track, fields_of};
+use crate::policy::rules::{StepKind, Track, fields_of};
 use crate::record::audit::changes::{self, Beside};
 use crate::record::audit::{Change, ChangeError, Event, Logs, Recorder, ReviewStep, VersionRef};
 use crate::record::chain::history::Entry;
@@ -17,7 +16,6 @@ use crate::record::checkpoint::event::Checkpoint;
 use crate::record::trusted_head::{self, Head};
 use crate::text::document::review::{Action, ReviewState};
 use crate::values::model::id::DocumentId;
-use crate::values::model::layout::AUDIT_DIR;
 use crate::values::model::number::CheckpointNumber;
 use crate::values::model::timestamp::Timestamp;
 use crate::write::commit::{self, Item, Step, hint, standing};
@@ -238,44 +236,4 @@ fn recorded(vault: &Vault) -> Result<BTreeSet<String>, ChangeError> {
     });
     read.map_err(ChangeError::Tail)?;
     Ok(found)
-}
-
-/// Returns the reasons of the steps of a governance file, by the chain hashes of their versions.
-///
-/// # Errors
-/// The change logs cannot be read.
-pub(crate) fn reasons(
-    vault: &Vault,
-    id: &DocumentId,
-) -> Result<HashMap<String, String>, FileError> {
-    let mut found = HashMap::new();
-    let logs = Logs::of_changes(vault);
-    let read = logs.and_then(|logs| {
-        logs.steps(&mut |line| {
-            let Event::Change(change) = &line.event else { return };
-            let Some((step, reason)) = change.step().and_then(|s| Some((s, s.reason.as_ref()?)))
-            else {
-                return;
-            };
-            let own = step.versions.iter().filter(|version| version.id == id.as_str());
-            found.extend(own.map(|version| (version.chain_hash.clone(), reason.clone())));
-        })
-    });
-    read.map_err(FileError::io("read", AUDIT_DIR))?;
-    Ok(found)
-}
-
-/// Adds the reason of the end of a submission, if the artifact is a governance file.
-///
-/// # Errors
-/// The change logs cannot be read.
-pub(super) fn add_reason(
-    vault: &Vault,
-    id: &DocumentId,
-    end: &mut SubmissionEnd,
-) -> Result<(), FileError> {
-    if !id.is_document() {
-        end.reason = reasons(vault, id)?.remove(&end.chain_hash.to_string());
-    }
-    Ok(())
 }
