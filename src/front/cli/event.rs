@@ -14,6 +14,7 @@ use crate::read::working::inbound::{Captured, FixedLinks, Inbound, InboundKind, 
 use crate::record::chain::diff::print_between;
 use crate::service::report::Report;
 use crate::service::report::event::{Acted, EventReport, notes, why_id_stays};
+use crate::service::report::failure::Failure;
 use crate::text::document::links::Written;
 use crate::text::document::validate::Problem;
 use crate::values::model::hint::{Call, Hint, Verb};
@@ -22,7 +23,14 @@ use crate::values::model::layout::limit;
 use crate::values::model::number::Version;
 use crate::values::text_util::count;
 use crate::write::commit::{AfterCommit, Change, Item, Live};
-use crate::write::publish::{Outcome, review};
+use crate::write::publish::{Outcome, PublishError, review};
+
+/// Returns the failure of an event, with a hint if one of several documents was refused.
+pub(super) fn refused(why: PublishError, many: bool, hint: &'static str) -> Failure {
+    let is_refused = matches!(why, PublishError::Refused(_));
+    let failure = Failure::from(why);
+    if many && is_refused { failure.hint(hint) } else { failure }
+}
 
 /// Prints an event, done or only planned; returns the answer of the verb.
 pub(super) fn print<'o, R: Report>(

@@ -7,7 +7,7 @@ use crate::files::vault::Vault;
 use crate::service::report::event::Published;
 use crate::service::report::failure::{Code, Failure};
 use crate::values::model::id::DocumentId;
-use crate::write::publish::{Author, Mode, PublishError, Request, Which, publish};
+use crate::write::publish::{Author, Mode, Request, Which, publish};
 
 /// Publish documents as new versions under one checkpoint
 ///
@@ -80,15 +80,8 @@ pub(super) fn run(args: &Publish, session: &mut Session<'_>) -> Result<Answer, F
     let many = !matches!(&which, Which::Ids(ids) if ids.len() == 1);
     let request = Request { author, which, mode };
     let outcome = progress::watch(session, &vault, || publish(&vault, &request));
-    let outcome = outcome.map_err(|why| {
-        let others = many && matches!(why, PublishError::Refused(_));
-        let failure = Failure::from(why);
-        if others {
-            failure.hint("`--skip-invalid` publishes the valid documents")
-        } else {
-            failure
-        }
-    })?;
+    let hint = "`--skip-invalid` publishes the valid documents";
+    let outcome = outcome.map_err(|why| event::refused(why, many, hint))?;
     let outcome = session.acted(&vault, outcome);
     let answer = event::print(session, &outcome, args.dry_run, Published);
     let ids = outcome.items.iter().map(|item| &item.id).chain(&outcome.unchanged);

@@ -7,7 +7,7 @@ use crate::service::report::event::Submitted;
 use crate::service::report::failure::{Code, Failure};
 use crate::service::workspace::argument::file_or_input;
 use crate::write::publish::review::{Submission, submit};
-use crate::write::publish::{Mode, PublishError, Which};
+use crate::write::publish::{Mode, Which};
 
 /// Submit texts for review; a reviewer publishes them
 ///
@@ -86,14 +86,8 @@ pub(super) fn run(args: &Submit, session: &mut Session<'_>) -> Result<Answer, Fa
     let submission = Submission { author: &author, which, from, change, supersede, renew, mode };
     let many = !matches!(&submission.which, Which::Ids(ids) if ids.len() == 1);
     let outcome = progress::watch(session, &vault, || submit(&vault, &submission));
-    let outcome = outcome.map_err(|why| {
-        let others = many && change.is_none() && matches!(why, PublishError::Refused(_));
-        let failure = Failure::from(why);
-        match others {
-            true => failure.hint("`--skip-invalid` submits the valid documents"),
-            false => failure,
-        }
-    })?;
+    let hint = "`--skip-invalid` submits the valid documents";
+    let outcome = outcome.map_err(|why| event::refused(why, many && change.is_none(), hint))?;
     let outcome = session.acted(&vault, outcome);
     Ok(event::print(session, &outcome, args.dry_run, Submitted))
 }

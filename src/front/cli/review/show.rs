@@ -17,10 +17,10 @@ use crate::values::text_util::count;
 ///
 /// Compares the submitted text with the last one that was approved: first the fields of the
 /// frontmatter, without those that every step sets, then the lines of the frontmatter if comments,
-/// order or spelling differ too, then the body. Parts that a page does not show are named. A line that begins with
-/// `~` has marked words: removed ones as `[-…-]`, added ones as `{+…+}`, on a terminal in colours.
-/// A line that has such marks itself is shown as removed and added. Needs the role viewer; the
-/// access is recorded. With --version, it also shows a submission that was decided, compared with
+/// order or spelling differ too, then the body. Parts that a page does not show are named. A line
+/// that begins with `~` has marked words: removed ones as `[-…-]`, added ones as `{+…+}`, on a
+/// terminal in colours. A line that has such marks itself is shown as removed and added. Needs the
+/// role viewer; the access is recorded. With --version, it also shows a submission that was decided, compared with
 /// the text that was approved last before it: to its submitter, and to editors and reviewers of its
 /// text.
 #[derive(Debug, clap::Args)]

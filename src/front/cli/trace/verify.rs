@@ -38,11 +38,13 @@ pub(super) fn run(place: &LogPlace, session: &mut Session<'_>) -> Result<Answer,
     };
     let false_cuts = false_prunings(&vault, session.workspace.now()?)?;
     // The change log of the vault explains missing lines in a named folder.
-    let lacking = if place.is_named() { Some(Vec::new()) } else { lacking(&vault, session)? };
-    let is_compared = lacking.is_some();
-    let (of_changes, of_cuts) = match place.is_named() {
-        true => (Vec::new(), false_cuts),
-        false => ([lacking.unwrap_or_default(), false_cuts].concat(), Vec::new()),
+    let (of_changes, of_cuts, is_compared) = match place.is_named() {
+        true => (Vec::new(), false_cuts, true),
+        false => {
+            let lacking = lacking(&vault, session)?;
+            let is_compared = lacking.is_some();
+            ([lacking.unwrap_or_default(), false_cuts].concat(), Vec::new(), is_compared)
+        }
     };
     let is_any = |logs: &Logs| logs.writers() > 0 || !lost.is_empty() || !of_changes.is_empty();
     let changes = changes.as_ref().filter(|changes| is_any(changes));
