@@ -1,20 +1,3 @@
-//! URIs: a parsed URI is printed in one form, which is parsed as the same URI.
-
 #![no_main]
 
-use contextnest::text::uri::{MAX_URI_BYTES, Uri};
-use contextnest_fuzz::authorities;
-use libfuzzer_sys::fuzz_target;
-
-fuzz_target!(|text: &str| {
-    for names in authorities() {
-        let Ok(uri) = Uri::parse_in(text, &names) else { continue };
-        let printed = uri.to_string();
-        assert!(printed.len() <= MAX_URI_BYTES);
-        assert_eq!(Uri::parse_in(&printed, &names), Ok(uri.clone()), "{printed}");
-        let (_, _) = (uri.class(), uri.local().is_ok());
-        if let Some(within) = uri.within(&names) {
-            assert_eq!(Uri::parse_in(&within.to_string(), &names), Ok(within));
-        }
-    }
-});
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| contextnest_fuzz::targets::uri::run(bytes));

@@ -1,7 +1,7 @@
 //! Alters the files of a vault as an input describes.
 
-use crate::input::Input;
-use crate::vault::Tree;
+use super::input::Input;
+use super::vault::Tree;
 
 /// Maximum number of alterations of one input.
 const MOST: usize = 4;

@@ -3,7 +3,7 @@
 use contextnest::model::digest::Digest;
 use serde_json::{Value, json};
 
-use crate::vault::Tree;
+use super::vault::Tree;
 
 /// Name of the manifest.
 pub const MANIFEST: &str = "manifest.json";

@@ -1,8 +1,12 @@
-//! Shared code of several fuzz targets and of the program that makes their seeds.
+//! The fuzz targets, and what they share with the program that makes their seeds.
+//!
+//! `fuzz_targets/` passes the inputs of libFuzzer to the targets. `tests/spec/fuzzed.rs` includes this
+//! file as a module, and passes the corpora.
 
 pub mod alter;
 pub mod bundle;
 pub mod input;
+pub mod targets;
 pub mod vault;
 
 use contextnest::files::vault::config::{Config, LogForm};

@@ -13,6 +13,7 @@ mod checkpoint;
 mod context;
 mod document;
 mod errors;
+mod fuzzed;
 mod history;
 mod interop;
 mod layers;
