@@ -106,16 +106,20 @@ def run(checks, is_full):
 BENCHES = " ".join(f"--bench {name}" for name in (
     "vault selection verify daily durability hostile trace stewards review recording staging mcp").split())
 OF_EXPERIMENTS = "--locked --profile dev -p experiments"
+DOCS = "RUSTDOCFLAGS='-D warnings' cargo doc --locked --no-deps"
 CTX = "target/debug/ctx"
+# The program that cargo reports to have built: cargo itself would wait for the builds that run beside it.
+PROGRAM = "$(sed -n 's/.*Executable.* (\\(.*\\))$/\\1/p' target/checks/build-the-experiments.log) --bench"
 # The folder is there still if the last run was killed.
-EXPERIMENT = f"rm -rf target/experiments-{{name}}; cargo bench {OF_EXPERIMENTS} -- {{name}} {{size}}"
+EXPERIMENT = f"rm -rf target/experiments-{{name}}; {PROGRAM} {{name}} {{size}}"
 EXPERIMENTS = "e2 e3 storage retention stale honest mutation faults full recovered crashes kills writers".split()
-# All that cargo builds is built before anything runs, because a build uses all processors.
-BUILT = ("build the experiments", "build the tests", "lints", "docs", "the library without its default features",
-         "build the benchmarks")  # fmt: skip
+# What builds the program, and the command.
+HAS_PROGRAM, HAS_CTX = ("build the experiments",), ("build the tests",)
+# All that cargo runs is built before: it would wait for the builds.
+BUILT = (*HAS_PROGRAM, *HAS_CTX, "lints", "docs", "the library without its default features", "build the benchmarks")
 EVIDENCE = f"PYTHONDONTWRITEBYTECODE=1 python3 fixtures/evidence/compare.py {CTX}"
 ATTACKED = f"""rm -rf target/attacked; mkdir target/attacked
-    cargo bench {OF_EXPERIMENTS} -- vaults {{}} --dir "$PWD/target/attacked"
+    {PROGRAM} vaults {{}} --dir "$PWD/target/attacked"
     {PYTHON} spec/reader/compare.py target/attacked/experiments"""
 
 
@@ -137,25 +141,28 @@ def checks():
         Check("fuzzing finds nothing", None, "fuzz/smoke 5"),
         Check("build the tests", f"{tests} --no-run", builds=True),
         Check("lints", "cargo clippy --locked --workspace --all-targets -- -D warnings", builds=True),
-        Check("docs", "RUSTDOCFLAGS='-D warnings' cargo doc --locked --no-deps", builds=True),
+        # For the binary, which has no links, cargo would check the library again.
+        Check("docs", f"{DOCS} --lib", DOCS, builds=True),
         Check("the library without its default features",
               "cargo clippy --locked --no-default-features --lib --bins -- -D warnings", builds=True),
         Check("build the benchmarks", f"cargo bench --locked --profile dev {BENCHES} --no-run", builds=True),
         Check("tests, by the README's command", tests, after=BUILT),
         *(Check(f"experiment {name}", *(EXPERIMENT.format(name=name, size=size) for size in ("--brief", "--quick")),
-                after=BUILT) for name in EXPERIMENTS),
+                after=HAS_PROGRAM) for name in EXPERIMENTS),
         Check("programs of others call the tools", f"{PYTHON} fixtures/mcp/clients.py {CTX} target",
-              f"{PYTHON} fixtures/mcp/clients.py {CTX} target all", after=BUILT),
+              f"{PYTHON} fixtures/mcp/clients.py {CTX} target all", after=HAS_CTX),
         # With the profile of the tests: whether they start and hold, not how fast they are.
         Check("benchmarks start", f"cargo bench --locked --profile dev {BENCHES} -- --quick", after=BUILT),
-        Check("a second verifier of evidence gives the same verdicts", f"{EVIDENCE} 24", f"{EVIDENCE} 8", after=BUILT),
+        Check("a second verifier of evidence gives the same verdicts", f"{EVIDENCE} 24", f"{EVIDENCE} 8",
+              after=HAS_CTX),
         Check("a second reader gives the same verdicts", ATTACKED.format("--brief"), ATTACKED.format("--quick"),
-              after=BUILT),
+              after=HAS_PROGRAM),
         Check("a second reader passes the vectors", f"{PYTHON} spec/reader/vectors.py"),
         Check("other programs read exports of the access log", f"{PYTHON} spec/reader/exports.py $PWD/{CTX}",
-              after=BUILT),
-        Check("a reviewer is asked over MCP", f"{PYTHON} fixtures/mcp/reviewer.py {CTX}", after=BUILT),
-        Check("the picture of a terminal is current", f"python3 docs/figures/terminal.py {CTX} --check", after=BUILT),
+              after=HAS_CTX),
+        Check("a reviewer is asked over MCP", f"{PYTHON} fixtures/mcp/reviewer.py {CTX}", after=HAS_CTX),
+        Check("the picture of a terminal is current", f"python3 docs/figures/terminal.py {CTX} --check",
+              after=HAS_CTX),
     ]
 
 
@@ -190,6 +197,9 @@ def main():
         # Tests run commands as another user, who has to enter it.
         os.chmod(folder, 0o755)
         os.environ["TMPDIR"] = folder
+        # Nothing is built twice in a fresh clone, and to build in small parts takes longer.
+        if not (ROOT / "target/debug/incremental").exists():
+            os.environ["CARGO_INCREMENTAL"] = "0"
         # What the slow tests read.
         os.environ.update({"CTX_REVIEW_FAULTS": "1"} if args.full else {"CTX_BRIEF_TESTS": "1", "CTX_REVIEW_CASES": "2"})
         before = work_tree()
