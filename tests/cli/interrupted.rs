@@ -1,7 +1,8 @@
 //! A command that is killed anywhere: nothing is damaged or unsettled, only files that were edited
 //! before differ, and `recover --dry-run` lists what `recover` does.
 //!
-//! By default every third change of the disk is tested; with `CTX_REVIEW_FAULTS`, every one.
+//! By default every third change of the disk is tested; with `CTX_REVIEW_FAULTS`, every one; in
+//! `.ci/run`, fewer.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -14,7 +15,7 @@ use insta::assert_snapshot;
 use serde_json::Value;
 
 use crate::changes::{codes, lines};
-use crate::harness::{Output, Place, files_in};
+use crate::harness::{self, Output, Place, files_in};
 use crate::review_faults::{Fault, Watch};
 
 const AUDIT: &str = ".context/audit/";
@@ -206,7 +207,7 @@ fn recovery(place: &Place, line: &str) -> BTreeMap<String, Value> {
 }
 
 fn stride() -> usize {
-    if std::env::var_os("CTX_REVIEW_FAULTS").is_some() { 1 } else { 3 }
+    if std::env::var_os("CTX_REVIEW_FAULTS").is_some() { 1 } else { 3 * harness::stride(2) }
 }
 
 /// Kills a command at each change of the disk that it makes. `edited` are the documents whose files

@@ -2,7 +2,7 @@
 //! disk is refused or a write is torn, the next writers find the vault before or after it, and the
 //! queue lists the pending submissions. `experiments/src/faults` does the same with power cuts.
 //!
-//! By default every fifth change is tested; with `CTX_REVIEW_FAULTS`, every one.
+//! By default every fifth change is tested; with `CTX_REVIEW_FAULTS`, every one; in `.ci/run`, fewer.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -13,7 +13,7 @@ use contextnest::files::vault::disk::{Change, Overseer, Verdict};
 use insta::assert_snapshot;
 use serde_json::Value;
 
-use crate::harness::{Output, Place, files_in};
+use crate::harness::{self, Output, Place, files_in};
 
 const ANA: &str = "ana@example.com";
 const BO: &str = "bo@example.com";
@@ -32,9 +32,16 @@ pub(crate) enum Fault {
     Tears,
 }
 
+impl Fault {
+    /// Returns the first change that is tested: each fault begins at another.
+    fn first(self) -> usize {
+        self as usize * stride() / 3
+    }
+}
+
 /// Returns the distance between the changes that are tested.
 fn stride() -> usize {
-    if std::env::var_os("CTX_REVIEW_FAULTS").is_some() { 1 } else { 5 }
+    if std::env::var_os("CTX_REVIEW_FAULTS").is_some() { 1 } else { 5 * harness::stride(3) }
 }
 
 #[derive(Debug)]
@@ -103,7 +110,7 @@ impl World {
     }
 
     /// Returns a command at a fixed time, in seconds after the preparation.
-    fn run(&self, who: &str, line: &str, later: u32) -> crate::harness::Run<'_> {
+    fn run(&self, who: &str, line: &str, later: u32) -> harness::Run<'_> {
         let n = self.seconds + later;
         let now = format!("2026-11-22T10:{:02}:{:02}.000Z", n / 60, n % 60);
         self.place.typed(line).var("CTX_PRINCIPAL", who).var("CTX_NOW", &now)
@@ -257,7 +264,7 @@ impl World {
         let new = self.checkpoints();
         let mut seen = BTreeSet::new();
         for fault in [Fault::Fails, Fault::Dies, Fault::Tears] {
-            for n in (fault as usize % stride()..MOST).step_by(stride()) {
+            for n in (fault.first()..MOST).step_by(stride()) {
                 self.put_back();
                 let watch = Watch::new(n, fault);
                 let said = self.run(who, line, 1).on(watch.clone());
@@ -303,9 +310,8 @@ impl World {
         let (new, new_sealed) = (self.state(), self.checkpoints());
         let (new_queue, new_lines) = (self.queue(), self.lines());
         let mut seen = BTreeSet::new();
-        let stride = stride();
         for fault in [Fault::Fails, Fault::Dies, Fault::Tears] {
-            for n in (fault as usize % stride..MOST).step_by(stride) {
+            for n in (fault.first()..MOST).step_by(stride()) {
                 self.put_back();
                 let watch = Watch::new(n, fault);
                 let said = self.run(who, line, 1).on(watch.clone());
@@ -492,7 +498,7 @@ fn recover_completes_or_withdraws_an_interrupted_step() {
         (ANA, "withdraw nodes/d1"),
     ] {
         for fault in [Fault::Dies, Fault::Tears] {
-            for n in (0..MOST).step_by(stride() - 3 * usize::from(stride() > 1)) {
+            for n in (0..MOST).step_by(stride().div_ceil(3)) {
                 world.put_back();
                 let watch = Watch::new(n, fault);
                 let _ = world.run(who, line, 1).on(watch.clone());
