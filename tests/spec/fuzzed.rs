@@ -62,12 +62,10 @@ fn replay(target: &str, run: fn(&[u8])) {
     }
 }
 
-/// Runs a target; if it panics, prints its input, so that it can become a file of the corpus.
+/// Runs a target; if it panics, reports its input, so that it can become a file of the corpus.
 fn passes(run: fn(&[u8]), input: &[u8], name: &str) {
-    if let Err(panic) = std::panic::catch_unwind(|| run(input)) {
-        eprintln!("{name}: b\"{}\"", input.escape_ascii());
-        std::panic::resume_unwind(panic);
-    }
+    let outcome = std::panic::catch_unwind(|| run(input));
+    assert!(outcome.is_ok(), "{name}: b\"{}\"", input.escape_ascii());
 }
 
 /// Makes one of the alterations of a fuzzer: flips a bit, removes or repeats bytes, or puts a word or
