@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::values::model::visible::shown;
+use crate::values::model::visible::{shown, steers};
 
 /// Maximum number of steps of all searches for nearest names in one command: one step for each
 /// candidate, and one for each pair of characters that is compared (SEL-32).
@@ -130,6 +130,24 @@ pub(crate) fn html(text: &str) -> String {
             '>' => out.push_str("&gt;"),
             '"' => out.push_str("&quot;"),
             '\'' => out.push_str("&#39;"),
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+/// Escapes a text of the vault to one line of plain Markdown, without markup, HTML or line ends.
+pub(crate) fn markdown(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            c if steers(c) || c.is_whitespace() => out.push(' '),
+            c if c.is_ascii_punctuation()
+                && !matches!(c, ',' | '.' | ':' | ';' | '/' | '-' | '\'') =>
+            {
+                out.push('\\');
+                out.push(c);
+            }
             c => out.push(c),
         }
     }

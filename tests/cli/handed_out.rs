@@ -14,7 +14,7 @@ const MAX: &str = "max@x.com";
 
 /// Words that only readers of the hidden documents know: titles, texts, notes, reasons,
 /// remarks, editors.
-const HIDDEN: [&str; 9] =
+pub(crate) const HIDDEN: [&str; 9] =
     ["hidtitle", "hidword", "hidnote", "hidreason", "hidremark", "hidcontext", "hidpack", SUE, MAX];
 
 /// A word in the texts of the document that the reader may read.
@@ -43,6 +43,7 @@ const TABLE: &[(&str, &[&str])] = &[
             "validate --all",
             "validate nodes/XX/p",
             "validate --sarif",
+            "validate --format github",
             "validate --quiet",
             "validate --staged",
         ],
@@ -286,6 +287,14 @@ const TABLE: &[(&str, &[&str])] = &[
             "verify --since HEAD",
             "verify --since-fork HEAD",
             "verify --staged",
+            "verify --format junit",
+        ],
+    ),
+    (
+        "ci",
+        &[
+            "ci --since HEAD",
+            "ci --since-fork HEAD --allow-drift --format github --summary summary.md",
         ],
     ),
     ("head", &["head"]),
@@ -487,7 +496,7 @@ const NOT_TRIED: [&str; 5] = ["init", "mcp", "mcp config", "mcp doctor", "demo"]
 /// Returns a vault with two folders of documents with the same histories: versions 1 and 2 were
 /// published before the vault was governed, 3 was approved as 4, 5 was rejected, 7 was submitted
 /// and replaced by 8. Lee reviews `pub`, and has no role for `sec`.
-fn two_trees() -> Place {
+pub(crate) fn two_trees() -> Place {
     let place = Place::vault();
     place.edit(
         ".context/config.yaml",

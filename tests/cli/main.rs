@@ -25,6 +25,7 @@ mod changes;
 mod checkout;
 mod checkpoint;
 mod choice;
+mod ci;
 mod cloned;
 mod concurrent;
 mod converted;

@@ -67,6 +67,7 @@ fn links_of_the_documentation_lead_somewhere() {
         "docs/reviewer.md",
         "docs/auditor.md",
         "docs/json.md",
+        "docs/ci.md",
         "docs/hooks.md",
         "docs/walkthrough.md",
         "docs/compliance.md",

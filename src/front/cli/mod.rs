@@ -12,6 +12,7 @@ mod check;
 mod checkout;
 mod checkpoint;
 mod choice;
+mod ci;
 mod color;
 mod context;
 mod convert;
@@ -24,6 +25,7 @@ mod event;
 mod evidence;
 mod expect;
 mod failure;
+mod format;
 mod govern;
 mod graph;
 mod head;
@@ -195,6 +197,7 @@ enum Given {
     Graph(graph::Graph),
     Source(source::Source),
     Verify(verify::Verify),
+    Ci(ci::Ci),
     Head(head::Head),
     History(history::History),
     Blame(blame::BlameArgs),
@@ -307,7 +310,8 @@ fn recorded(given: Given, verb: Option<Verb>, session: &mut Session<'_>) -> Resu
 
 fn dispatch(given: Given, session: &mut Session<'_>) -> Result<Answer, Failure> {
     // A verifier reports it itself.
-    if !matches!(given, Given::Init(_) | Given::Verify(_) | Given::Demo(_) | Given::Help(_)) {
+    let is_alone = matches!(given, Given::Demo(_) | Given::Help(_));
+    if !is_alone && !matches!(given, Given::Init(_) | Given::Verify(_) | Given::Ci(_)) {
         session.warn_of_nested();
     }
     match given {
@@ -338,6 +342,7 @@ fn dispatch(given: Given, session: &mut Session<'_>) -> Result<Answer, Failure> 
         Given::Graph(args) => graph::run(&args, session),
         Given::Source(args) => source::run(&args, session),
         Given::Verify(args) => verify::run(&args, session),
+        Given::Ci(args) => ci::run(&args, session),
         Given::Head(args) => head::run(&args, session),
         Given::History(args) => history::run(&args, session),
         Given::Blame(args) => blame::run(&args, session),

@@ -4,11 +4,12 @@ use std::collections::{HashMap, HashSet};
 
 use super::Answer;
 use super::color::Paint;
+use super::format::{self, FormatArg};
 use super::session::Session;
 use super::ui::shown;
-use crate::service::report::failure::{Code, Failure};
+use crate::service::report::checks::Checked;
+use crate::service::report::failure::Failure;
 use crate::service::report::problem::{ProblemGroup, ProblemReport, ValidateReport};
-use crate::service::report::sarif;
 use crate::service::workspace::git_index::staged;
 use crate::service::workspace::validate::{LISTED, validate};
 use crate::text::document::validate::Severity;
@@ -21,11 +22,11 @@ use crate::values::text_util::count;
 /// text, placeholders that are not filled. Links in HTML are not checked.
 ///
 /// A problem that many places share is one line, with a count and the first places. --json and
-/// --sarif list 10,000 problems of one code, and count the rest. --all lists each.
+/// --format list 10,000 problems of one code, and count the rest. --all lists each.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  ctx validate\n  ctx validate nodes/policies/returns\n  ctx validate --staged\n  \
-ctx validate --sarif > problems.sarif"
+ctx validate --format sarif > problems.sarif"
 )]
 pub(super) struct Validate {
     /// Ids or files of documents; default: all
@@ -37,8 +38,10 @@ pub(super) struct Validate {
     /// List every problem
     #[arg(long)]
     all: bool,
-    /// Print the problems as SARIF 2.1.0, the format of static analysis tools
-    #[arg(long)]
+    #[command(flatten)]
+    format: FormatArg,
+    /// Print SARIF 2.1.0, as `--format sarif` does
+    #[arg(long, conflicts_with = "format")]
     sarif: bool,
     /// Print nothing if the exit code is 0
     #[arg(long, short)]
@@ -46,9 +49,7 @@ pub(super) struct Validate {
 }
 
 pub(super) fn run(args: &Validate, session: &mut Session<'_>) -> Result<Answer, Failure> {
-    if args.sarif && session.ui.json {
-        return Err(Failure::new(Code::Usage, "`--sarif` and `--json` exclude each other"));
-    }
+    let format = args.format.chosen(args.sarif, session.ui.json)?;
     let vault = session.vault()?;
     let copy = args.staged.then(|| staged(&session.workspace, &vault)).transpose()?;
     let judged = copy.as_ref().map_or(&vault, |copy| &copy.vault);
@@ -59,8 +60,8 @@ pub(super) fn run(args: &Validate, session: &mut Session<'_>) -> Result<Answer, 
     if args.quiet && answer == Answer::Yes {
         return Ok(answer);
     }
-    if args.sarif {
-        session.ui.json(&sarif::of_problems(&report, &session.workspace.place(&vault)));
+    if let Some(format) = format {
+        format::print(session, &vault, format, &[Checked::of_problems(&report)]);
     } else if session.ui.json {
         session.ui.report(&report);
     } else {
@@ -75,7 +76,7 @@ pub(super) fn run(args: &Validate, session: &mut Session<'_>) -> Result<Answer, 
 /// Default number of printed problems of one code.
 const PRINTED: usize = 1_000;
 
-fn text(session: &mut Session<'_>, report: &ValidateReport, all: bool) {
+pub(super) fn text(session: &mut Session<'_>, report: &ValidateReport, all: bool) {
     let mut hidden =
         report.omitted - report.groups.iter().map(|group| group.omitted).sum::<usize>();
     let mut printed: HashMap<&str, usize> = HashMap::new();

@@ -7,8 +7,7 @@ use crate::read::snapshot::Listed;
 use crate::text::uri;
 use crate::values::model::id::{DocumentId, folder_of};
 use crate::values::model::layout;
-use crate::values::model::visible::steers;
-use crate::values::text_util::count;
+use crate::values::text_util::{count, markdown};
 
 /// Documents by folder, without a final `/`; the root is the empty string.
 type Folders<'s> = BTreeMap<&'s str, Vec<&'s Listed>>;
@@ -30,7 +29,7 @@ pub(super) fn folder(id: &DocumentId) -> &str {
 pub(super) fn root(source: &DerivedInput<'_>) -> Derived {
     let mut text = head(source, &source.name, source.published.len());
     for (folder, documents) in by_folder(source) {
-        let heading = if folder.is_empty() { "(root)".to_owned() } else { escaped(folder) };
+        let heading = if folder.is_empty() { "(root)".to_owned() } else { markdown(folder) };
         text.push_str(&format!("\n## {heading}\n\n"));
         documents.iter().for_each(|listed| text.push_str(&line(listed, "")));
     }
@@ -59,7 +58,7 @@ fn head(source: &DerivedInput<'_>, name: &str, documents: usize) -> String {
     let (mark, count) = (MARKS[1], count(documents, "document"));
     format!(
         "{mark}; do not edit -->\n# {}\n\n{count} at checkpoint {number} of {at}.\n",
-        escaped(name)
+        markdown(name)
     )
 }
 
@@ -70,26 +69,8 @@ fn line(listed: &Listed, folder: &str) -> String {
     let description = listed.metadata.description.as_deref().unwrap_or_default();
     let description = match description.trim() {
         "" => String::new(),
-        text => format!(": {}", escaped(text)),
+        text => format!(": {}", markdown(text)),
     };
-    let (title, target) = (escaped(listed.title()), uri::encode_path(path));
+    let (title, target) = (markdown(listed.title()), uri::encode_path(path));
     format!("- [{title}]({target}) ({}){description}\n", listed.metadata.node_type.as_str())
-}
-
-/// Escapes a text of the vault to one line of plain Markdown, without markup, HTML or line ends.
-fn escaped(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            c if steers(c) || c.is_whitespace() => out.push(' '),
-            c if c.is_ascii_punctuation()
-                && !matches!(c, ',' | '.' | ':' | ';' | '/' | '-' | '\'') =>
-            {
-                out.push('\\');
-                out.push(c);
-            }
-            c => out.push(c),
-        }
-    }
-    out
 }

@@ -10,6 +10,8 @@ pub mod audit;
 pub mod blame;
 pub mod check;
 pub mod checkpoint;
+pub mod checks;
+pub mod ci;
 pub mod client;
 pub mod doctor;
 pub mod document;
@@ -33,7 +35,6 @@ pub mod resolve;
 pub mod restore;
 pub mod retention;
 pub mod review;
-pub mod sarif;
 #[cfg(feature = "mcp")]
 mod schema;
 pub mod search;

@@ -31,6 +31,7 @@ fn reports() -> (Vec<(String, Value)>, BTreeMap<String, Value>) {
         blame: BlameReport, BlameSectionsReport;
         check: CheckReport;
         checkpoint: CheckpointsReport, StateReport, StateDiffReport, RebuildReport, AdoptReport, ConvertReport;
+        ci: CiReport;
         client: ClientReport, SchemasReport;
         doctor: DoctorReport;
         document: DocumentReport, OutlineReport;

@@ -26,6 +26,7 @@ pub(crate) mod ask;
 pub(crate) mod bundle;
 pub(crate) mod call;
 pub(crate) mod changes;
+pub(crate) mod ci;
 mod cloned;
 mod copies;
 pub(crate) mod create;

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use super::Workspace;
 use crate::files::vault::Vault;
 use crate::files::vault::outside::work_tree;
-use crate::service::report::sarif::Place;
+use crate::service::report::checks::Place;
 use crate::text::uri::encode_bytes;
 
 impl Workspace<'_> {

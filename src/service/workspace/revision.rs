@@ -33,13 +33,34 @@ pub(crate) fn revision(
     vault: &Vault,
     name: &str,
 ) -> Result<Anchor, Failure> {
+    at(workspace, vault, name, |hashes| {
+        hashes.ok_or_else(|| {
+            let message = format!("this folder was not a vault at revision `{name}`");
+            Failure::new(Code::Usage, message)
+                .hint("name a revision at which the vault existed in this folder")
+        })
+    })
+}
+
+/// Returns the anchor of a commit before a push. If the push added the vault, the log before it is
+/// empty.
+pub(crate) fn before_push(
+    workspace: &Workspace<'_>,
+    vault: &Vault,
+    name: &str,
+) -> Result<Anchor, Failure> {
+    at(workspace, vault, name, |hashes| Ok(hashes.unwrap_or_default()))
+}
+
+fn at(
+    workspace: &Workspace<'_>,
+    vault: &Vault,
+    name: &str,
+    log: impl FnOnce(Option<Vec<Digest>>) -> Result<Vec<Digest>, Failure>,
+) -> Result<Anchor, Failure> {
     let repository = Repository { workspace, vault };
     let commit = repository.commit(name)?;
-    let Some(hashes) = repository.hashes(name, &commit)? else {
-        let message = format!("this folder was not a vault at revision `{name}`");
-        return Err(Failure::new(Code::Usage, message)
-            .hint("name a revision at which the vault existed in this folder"));
-    };
+    let hashes = log(repository.hashes(name, &commit)?)?;
     let logs = repository.logs(name, &commit)?;
     Ok(Anchor::revision(name.to_owned(), commit, hashes).with_logs(logs))
 }

@@ -151,6 +151,7 @@ verbs! {
     }
     "Verify and look back" {
         Verify "verify" Reads Nothing ["context_verify" "" Reader];
+        Ci "ci" Reads Names;
         Head "head" Reads Nothing;
         HeadTrust "head trust" Writes Nothing;
         HeadForget "head forget" Writes Nothing;

@@ -1,13 +1,14 @@
 //! `ctx verify`.
 
-mod text;
+pub(super) mod text;
 
+use super::format::{self, FormatArg};
 use super::session::Session;
 use super::ui::shown;
 use super::{Answer, progress};
 use crate::prove::verify::verify;
-use crate::service::report::failure::{Code, Failure};
-use crate::service::report::sarif;
+use crate::service::report::checks::Checked;
+use crate::service::report::failure::Failure;
 use crate::service::report::verify::VerifyReport;
 use crate::service::workspace::git_index::staged;
 use crate::service::workspace::revision;
@@ -32,7 +33,7 @@ use crate::service::workspace::revision;
     after_help = "Exit codes: 0 intact (notes allowed), 1 damaged, unsettled or drifted.\n\n\
 Examples:\n  ctx verify\n  ctx verify --allow-drift --json\n  ctx verify nodes/policies/returns\n  \
 ctx verify --expect-head sha256:5f70bf18a086007016e948b04aed3b82103a36bea41755b6cddfaf10ace3c6ef\n  \
-ctx verify --quiet --since origin/main\n  ctx verify --staged --since HEAD\n  ctx verify --sarif > findings.sarif"
+ctx verify --quiet --since origin/main\n  ctx verify --staged --since HEAD\n  ctx verify --format sarif > findings.sarif"
 )]
 pub(super) struct Verify {
     /// Check only these documents or governance files, and the log
@@ -55,8 +56,10 @@ pub(super) struct Verify {
     /// Neither read nor update the trusted head of this machine
     #[arg(long)]
     no_trusted_head: bool,
-    /// Print the findings as SARIF 2.1.0, the format of static analysis tools
-    #[arg(long)]
+    #[command(flatten)]
+    format: FormatArg,
+    /// Print SARIF 2.1.0, as `--format sarif` does
+    #[arg(long, conflicts_with = "format")]
     sarif: bool,
     /// Print nothing if the exit code is 0
     #[arg(long, short)]
@@ -68,9 +71,7 @@ const PARTLY_STAGED: &str = "hint: only staged files were checked; if a publicat
                              `git add` the vault's folder stages all of it";
 
 pub(super) fn run(args: &Verify, session: &mut Session<'_>) -> Result<Answer, Failure> {
-    if args.sarif && session.ui.json {
-        return Err(Failure::new(Code::Usage, "`--sarif` and `--json` exclude each other"));
-    }
+    let format = args.format.chosen(args.sarif, session.ui.json)?;
     let vault = session.vault()?;
     let workspace = &session.call.workspace;
     let vault = if args.no_trusted_head { vault.with_state(None) } else { vault };
@@ -109,12 +110,9 @@ pub(super) fn run(args: &Verify, session: &mut Session<'_>) -> Result<Answer, Fa
         session.ui.note(PARTLY_STAGED);
     }
     trust_error.iter().for_each(|warning| session.ui.note(warning));
-    if args.sarif {
-        session.ui.json(&sarif::of_findings(
-            &report,
-            &session.workspace.place(&vault),
-            session.ui.spell(),
-        ));
+    if let Some(format) = format {
+        let checked = Checked::of_findings(&report, args.allow_drift, session.ui.spell());
+        format::print(session, &vault, format, &[checked]);
     } else if session.ui.json {
         session.ui.report(&VerifyReport::new(&report, whole));
     } else {

@@ -14,7 +14,7 @@ use crate::values::text_util::count;
 /// cause thousands.
 const MOST: usize = 20;
 
-pub(super) fn report(ui: &mut Ui<'_>, report: &Report, whole: bool) {
+pub(in crate::front::cli) fn report(ui: &mut Ui<'_>, report: &Report, whole: bool) {
     let anchors = || report.anchors.iter().filter(|held| held.vouches());
     let best = anchors().max_by_key(|held| held.checkpoint);
     let mut verdict = match best.filter(|_| report.verdict == Verdict::IntactAnchored) {
