@@ -160,6 +160,7 @@ def checks():
         Check("a second reader passes the vectors", f"{PYTHON} spec/reader/vectors.py"),
         Check("other programs read exports of the access log", f"{PYTHON} spec/reader/exports.py $PWD/{CTX}",
               after=HAS_CTX),
+        Check("a job of GitLab checks a vault", f"{PYTHON} fixtures/ci/gitlab.py {CTX} target", after=HAS_CTX),
         Check("a reviewer is asked over MCP", f"{PYTHON} fixtures/mcp/reviewer.py {CTX}", after=HAS_CTX),
         Check("the picture of a terminal is current", f"python3 docs/figures/terminal.py {CTX} --check",
               after=HAS_CTX),
