@@ -437,6 +437,7 @@ const TABLE: &[(&str, &[&str])] = &[
         "skill install",
         &["skill install --project ../p --dry-run", "skill install --skills ../s --check"],
     ),
+    ("textconv", &[]),
     ("index", &["index --check", "index --dry-run --expect-hash HASH"]),
     ("stage", &[]),
     ("stage list", &["stage list --source sources/XX/f --all --every-session", "stage list"]),

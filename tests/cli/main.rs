@@ -145,6 +145,7 @@ mod stuck;
 mod submission;
 mod tamper;
 mod tampering;
+mod textconv;
 mod trace;
 mod unapproved;
 mod unapproved_bundles;

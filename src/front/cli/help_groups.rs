@@ -8,7 +8,8 @@ use super::Cli;
 use crate::values::model::verb::Verb;
 
 /// Options that are useless for some verbs.
-const UNUSED: [(&str, &[&str]); 2] = [("demo", &["vault"]), ("help", &["vault"])];
+const UNUSED: [(&str, &[&str]); 3] =
+    [("demo", &["vault"]), ("help", &["vault"]), ("textconv", &["vault"])];
 
 /// The verb whose labels come from each request, so that it has no such options.
 const UNLABELLED: &str = "mcp";

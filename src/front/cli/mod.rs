@@ -64,6 +64,7 @@ mod stage;
 mod status;
 mod steward;
 mod submit;
+mod textconv;
 mod trace;
 pub(crate) mod ui;
 mod validate;
@@ -215,6 +216,7 @@ enum Given {
     Mcp(mcp::Mcp),
     Skill(skill::Skill),
     Index(index::Index),
+    Textconv(textconv::Textconv),
     Stage(stage::Stage),
     Steward(steward::Steward),
     Owners(owners::Owners),
@@ -310,7 +312,7 @@ fn recorded(given: Given, verb: Option<Verb>, session: &mut Session<'_>) -> Resu
 
 fn dispatch(given: Given, session: &mut Session<'_>) -> Result<Answer, Failure> {
     // A verifier reports it itself.
-    let is_alone = matches!(given, Given::Demo(_) | Given::Help(_));
+    let is_alone = matches!(given, Given::Textconv(_) | Given::Demo(_) | Given::Help(_));
     if !is_alone && !matches!(given, Given::Init(_) | Given::Verify(_) | Given::Ci(_)) {
         session.warn_of_nested();
     }
@@ -360,6 +362,7 @@ fn dispatch(given: Given, session: &mut Session<'_>) -> Result<Answer, Failure> 
         Given::Mcp(args) => mcp::run(&args, session),
         Given::Skill(args) => skill::run(&args, session),
         Given::Index(args) => index::run(&args, session),
+        Given::Textconv(args) => textconv::run(&args, session),
         Given::Stage(args) => stage::run(&args, session),
         Given::Steward(args) => steward::run(&args, session),
         Given::Owners(args) => owners::run(&args, session),

@@ -37,6 +37,7 @@ pub(crate) mod formatters;
 pub(crate) mod former;
 pub mod git;
 pub(crate) mod git_index;
+pub mod git_settings;
 pub(crate) mod governance_mode;
 pub(crate) mod head;
 mod holds;

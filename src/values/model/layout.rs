@@ -175,21 +175,41 @@ pub fn is_replaced_log(path: &str) -> bool {
     number.is_some_and(|number| number.bytes().all(|b| b.is_ascii_digit()))
 }
 
-/// Attributes of all histories, in the `.gitattributes` of the root.
-pub const GITATTRIBUTES_LINE: &str =
-    "**/.versions/** -text -whitespace -ident -filter -working-tree-encoding\n";
-/// The `.gitattributes` of the root: [`GITATTRIBUTES_LINE`], and a line that keeps git from merging
-/// an edit into a stored text. Git takes a live file that was moved for a stored text like it.
-pub const GITATTRIBUTES_TEXT: &str = concat!(
-    "**/.versions/** -text -whitespace -ident -filter -working-tree-encoding\n",
-    "**/.versions/**/v*.md -merge\n",
-);
+/// Attributes that keep git from changing bytes.
+macro_rules! unchanged {
+    ($files:literal) => {
+        concat!($files, " -text -whitespace -ident -filter -working-tree-encoding")
+    };
+}
+
+/// Attributes of histories and logs, for files below a folder. A live file that was moved looks to
+/// git like a stored text, so git must not merge an edit into that text. Code hosts fold all of
+/// them, and `ctx textconv` shows changes of histories and logs.
+macro_rules! of_histories {
+    ($files:literal, $folder:literal) => {
+        concat!(
+            unchanged!($files),
+            " linguist-generated\n",
+            $folder,
+            "v*.md -merge\n",
+            $folder,
+            "history.yaml diff=ctx\n",
+            $folder,
+            "checkpoints.jsonl diff=ctx\n",
+        )
+    };
+}
+
+/// Attributes of all histories that keep git from changing them.
+pub const GITATTRIBUTES_LINE: &str = concat!(unchanged!("**/.versions/**"), "\n");
+/// The `.gitattributes` of the root.
+pub const GITATTRIBUTES_TEXT: &str = of_histories!("**/.versions/**", "**/.versions/**/");
 /// The `.gitattributes` of a folder of histories.
-pub const HISTORY_ATTRIBUTES: &str =
-    "* -text -whitespace -ident -filter -working-tree-encoding\nv*.md -merge\n";
-/// Attributes of a folder whose bytes git must not convert, in the `.gitattributes` of that folder.
-/// Git reads this file last, so it has precedence over those of the folders above.
-pub const ATTRIBUTES_TEXT: &str = "* -text -whitespace -ident -filter -working-tree-encoding\n";
+pub const HISTORY_ATTRIBUTES: &str = of_histories!("*", "");
+/// Attributes of a folder of other logs, in the `.gitattributes` of that folder. Git reads this file
+/// last, so it has precedence over those of the folders above.
+pub const ATTRIBUTES_TEXT: &str =
+    concat!(unchanged!("*"), " linguist-generated\n*.jsonl diff=ctx\n");
 
 /// File that keeps git from converting change logs.
 pub const AUDIT_ATTRIBUTES: &str = ".context/audit/.gitattributes";

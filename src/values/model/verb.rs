@@ -220,6 +220,7 @@ verbs! {
     "Maintain" {
         Recover "recover" Writes Nothing;
         Index "index" Writes Nothing;
+        Textconv "textconv" Reads Nothing;
     }
     "Help" {
         Help "help" Reads Nothing;
