@@ -135,6 +135,26 @@ fn ci_passes_a_vault_whose_changes_are_published_or_drafts() {
 }
 
 #[test]
+fn a_summary_names_the_reviewers_of_each_file() {
+    let place = with_branch();
+    for scope in ["--whole-vault", "--folder nodes/", "--tag hot"] {
+        let who = scope.trim_start_matches("--").split(' ').next().unwrap();
+        place.ctx(&format!("steward assign {who}@example.com reviewer {scope} --vault docs")).ok();
+    }
+    place.write("docs/nodes/hot.md", "---\nstatus: draft\ntags: [hot]\n---\n# Hot\n");
+    let report = place.ctx("ci --json --since HEAD --vault docs").ok().json("ctx.ci");
+    let one = &report["unpublished"][0];
+    assert_eq!(
+        (&one["id"], &one["reviewers"]),
+        (&"nodes/hot".into(), &json!(["folder@example.com"]))
+    );
+    assert_eq!(
+        (&one["bytes"], &one["tokens"], &one["bytes_at_base"]),
+        (&40.into(), &10.into(), &Value::Null)
+    );
+}
+
+#[test]
 fn ci_requires_that_a_push_to_the_default_branch_keeps_the_log() {
     let place = with_branch();
     let before = git(&place, "rev-parse main");
@@ -144,6 +164,8 @@ fn ci_requires_that_a_push_to_the_default_branch_keeps_the_log() {
     };
     place.remove("docs/nodes/new|*x*.md");
     run(&push(&before)).ok();
+    let queue = json!({"merge_group": {"base_sha": before}});
+    on_github(&place, "ci --allow-drift", "merge_group", &queue).run().ok();
     // A push that adds the vault has an empty log before it.
     let empty = git(&place, "commit-tree -m empty 4b825dc642cb6eb9a060e54bf8d69288fbee4904");
     run(&push(&empty)).ok();

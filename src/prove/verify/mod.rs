@@ -121,6 +121,11 @@ impl Report {
     pub fn has_edits(&self) -> bool {
         self.findings.iter().any(|finding| finding.code.class() == Class::WorkingCopy)
     }
+
+    /// Returns true if the record is whole, and no live file was edited unless that is allowed.
+    pub fn passes(&self, allow_drift: bool) -> bool {
+        self.verdict.is_whole() && (allow_drift || !self.has_edits())
+    }
 }
 
 /// Report of a verification.

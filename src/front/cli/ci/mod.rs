@@ -78,8 +78,8 @@ pub(super) fn run(args: &Ci, session: &mut Session<'_>) -> Result<Answer, Failur
     let problems = ValidateReport::new(checked, &found, session.ui.spell());
     let request = session.workspace.verification(&vault, &[], anchor.into_iter().collect())?;
     let verified = verifier::verify(&vault, &request)?;
-    let is_whole = verified.verdict.is_whole() && (args.allow_drift || !verified.has_edits());
-    let answer = if is_whole && problems.errors == 0 { Answer::Yes } else { Answer::No };
+    let passes = verified.passes(args.allow_drift) && problems.errors == 0;
+    let answer = if passes { Answer::Yes } else { Answer::No };
     let checks = [
         Checked::of_problems(&problems),
         Checked::of_findings(&verified, args.allow_drift, session.ui.spell()),
@@ -113,7 +113,7 @@ pub(super) fn run(args: &Ci, session: &mut Session<'_>) -> Result<Answer, Failur
     }
     // What leaves in the summary is recorded before it.
     session.record(None)?;
-    let markdown = || summary::markdown(&report, &checks, answer == Answer::Yes);
+    let markdown = || summary::markdown(&report, &checks, passes);
     let on_github = || session.workspace.environment.var("GITHUB_STEP_SUMMARY").map(PathBuf::from);
     let written = match (&args.summary, on_github()) {
         (Some(path), _) => write(session, path, &markdown(), false),

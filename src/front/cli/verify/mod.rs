@@ -92,10 +92,7 @@ pub(super) fn run(args: &Verify, session: &mut Session<'_>) -> Result<Answer, Fa
         true => verify(checked, &request)?,
         false => progress::watch(session, checked, || verify(checked, &request))?,
     };
-    let answer = match report.verdict.is_whole() && (args.allow_drift || !report.has_edits()) {
-        true => Answer::Yes,
-        false => Answer::No,
-    };
+    let answer = if report.passes(args.allow_drift) { Answer::Yes } else { Answer::No };
     let trust_error = report.trust_error.as_ref().map(|why| format!("warning: {why}"));
     if args.quiet && answer == Answer::Yes {
         // Nothing was compared with a trusted head that cannot be read.
