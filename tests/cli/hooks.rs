@@ -54,6 +54,7 @@ fn commands_run_no_program_that_a_repository_names() {
         "validate --staged",
         "verify --since HEAD",
         "verify --since-fork HEAD",
+        "ci --since HEAD",
         "verify",
         "status --ignored",
         "validate --all",
@@ -66,6 +67,11 @@ fn commands_run_no_program_that_a_repository_names() {
         let _ = place.ctx(&format!("{line} --vault docs"));
         assert_eq!(ran(), "", "{line}");
     }
+    // A new file is compared with the base.
+    place.write("docs/nodes/new.md", "# New\n");
+    let report = place.ctx("ci --json --since HEAD --vault docs").ok().json("ctx.ci");
+    assert_eq!((&report["unpublished"][0]["id"], ran().as_str()), (&"nodes/new".into(), ""));
+    place.remove("docs/nodes/new.md");
     // The text is damaged, with an older one in git, and git restored the log.
     place.write("docs/nodes/.versions/a/v1.md", "other\n");
     place.ctx("verify --vault docs").exits(1);
