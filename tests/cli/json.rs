@@ -167,9 +167,21 @@ fn run_every_verb(run: &mut dyn FnMut(&Place, &str, &str)) {
     let help = place.ctx("help --json").ok().json("ctx.help");
     let verbs: Vec<&str> = texts(&help["verbs"], "verb");
     // The first prints an object for each access, the second needs an event without a line, the
-    // third a merge, the fourth a repository, and the last two speak to other programs: their own
-    // tests read them.
-    let elsewhere = ["trace follow", "audit acknowledge", "audit dismiss", "ci", "textconv", "mcp"];
+    // third a merge, the fourth a repository, as hooks do, and the last two speak to other programs:
+    // their own tests read them.
+    let elsewhere = [
+        "trace follow",
+        "audit acknowledge",
+        "audit dismiss",
+        "ci",
+        "hook",
+        "hook install",
+        "hook uninstall",
+        "hook status",
+        "hook run",
+        "textconv",
+        "mcp",
+    ];
     for verb in verbs.iter().filter(|verb| !elsewhere.contains(*verb)) {
         let is_asked = asked.iter().any(|line| format!("{line} ").starts_with(&format!("{verb} ")));
         assert!(is_asked, "`ctx {verb} --json` is not tried");

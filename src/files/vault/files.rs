@@ -18,7 +18,8 @@ use serde::{Deserialize, Serialize};
 
 use super::disk::Disk;
 use super::recased::Recased;
-use super::walk::Kind;
+use super::tree::{Kind, Tree, nameless};
+use crate::values::model::layout::limit;
 
 /// A file operation that failed, with the path in the vault.
 #[derive(Debug, thiserror::Error)]
@@ -100,6 +101,8 @@ pub struct Files {
     pub(super) disk: Disk,
     /// Live files whose names differ in case from the recorded ones.
     pub(super) recased: Arc<Recased>,
+    /// Files of git that are read instead of those beneath the root.
+    tree: Option<Arc<Tree>>,
 }
 
 /// The metadata of a file that changes when a process writes to it, replaces it or sets its times.
@@ -119,6 +122,11 @@ impl Stamp {
     #[cfg(feature = "mcp")]
     pub(crate) fn of(path: &Path) -> Option<Self> {
         path.metadata().ok().as_ref().map(Self::from)
+    }
+
+    /// Returns the stamp of a blob of git of this length, which never changes.
+    fn of_blob(length: u64) -> Self {
+        Self { device: 0, inode: 0, length, modified: (0, 0), changed: (0, 0) }
     }
 
     /// Returns the later of the times of modification and of change, in seconds and nanoseconds.
@@ -207,7 +215,21 @@ impl Files {
             waits: true,
             disk: Disk::default(),
             recased: Arc::default(),
+            tree: None,
         })
+    }
+
+    /// Returns the files of a tree of git, which cannot be written. Their root names them only.
+    ///
+    /// # Errors
+    /// The root does not exist or cannot be opened.
+    pub(crate) fn of_tree(root: &Path, tree: Tree) -> Result<Self, FileError> {
+        Ok(Self { tree: Some(Arc::new(tree)), ..Self::open(root)? })
+    }
+
+    /// Returns the tree of git with the files, if they are not those beneath the root.
+    pub(super) fn tree(&self) -> Option<&Tree> {
+        self.tree.as_deref()
     }
 
     /// Returns these files on a disk with an observer.
@@ -249,6 +271,11 @@ impl Files {
         path: &str,
         limit: u64,
     ) -> Result<(Vec<u8>, Stamp), FileError> {
+        if let Some(tree) = self.tree() {
+            let bytes = self.blob(tree, path, limit)?;
+            let stamp = Stamp::of_blob(bytes.len() as u64);
+            return Ok((bytes, stamp));
+        }
         let (mut file, meta) = self.open_regular(path)?;
         let mut bytes = Vec::new();
         if meta.len() <= limit {
@@ -271,11 +298,27 @@ impl Files {
         Ok((bytes, Stamp::from(&meta)))
     }
 
+    /// Reads a file of a tree of git.
+    fn blob(&self, tree: &Tree, path: &str, limit: u64) -> Result<Vec<u8>, FileError> {
+        match tree.read(&self.spelled(path), limit) {
+            Ok(Some(bytes)) => Ok(bytes),
+            Ok(None) => Err(FileError::TooLarge { path: path.to_owned(), limit }),
+            Err(why) => Err(match Errno::from_io_error(&why) {
+                Some(Errno::ISDIR) => FileError::NotRegular { path: path.to_owned() },
+                Some(errno) => FileError::from_errno("read", path, errno),
+                None => FileError::io("read", path)(why),
+            }),
+        }
+    }
+
     /// Returns the stamp of a file.
     ///
     /// # Errors
     /// The errors of [`Files::read`].
     pub fn stamp(&self, path: &str) -> Result<Stamp, FileError> {
+        if self.tree.is_some() {
+            return Ok(self.read_stamped(path, limit::LOG)?.1);
+        }
         Ok(Stamp::from(&self.open_regular(path)?.1))
     }
 
@@ -283,6 +326,9 @@ impl Files {
     /// following a link.
     pub(crate) fn folder(&self, path: &str) -> Option<OpenFolder> {
         let path = if path.is_empty() { "." } else { path };
+        if self.tree.is_some() {
+            return None;
+        }
         self.disk.looks(path);
         open_beneath(&self.dir, path, DIRECTORY, Mode::empty()).ok().map(OpenFolder)
     }
@@ -303,6 +349,12 @@ impl Files {
     }
 
     pub(super) fn open_regular(&self, path: &str) -> Result<(File, Metadata), FileError> {
+        if let Some(tree) = self.tree() {
+            let bytes = self.blob(tree, path, limit::LOG)?;
+            let file = nameless(&bytes).map_err(FileError::io("read", path))?;
+            let meta = file.metadata().map_err(FileError::io("read", path))?;
+            return Ok((file, meta));
+        }
         let flags = READ | OFlags::NONBLOCK | OFlags::NOCTTY;
         self.disk.looks(path);
         let open = |path: &str| open_beneath(&self.dir, path, flags, Mode::empty());
@@ -351,10 +403,14 @@ impl Files {
 
     /// Returns true if a file, folder or other object has this name.
     pub fn exists(&self, path: &str) -> bool {
-        self.stat(path).is_some()
+        self.kind(path).is_some()
     }
 
+    /// Returns the metadata of the object with this name; `None` for files of git.
     fn stat(&self, path: &str) -> Option<Stat> {
+        if self.tree.is_some() {
+            return None;
+        }
         self.disk.looks(path);
         let stat = |path: &str| rustix::fs::statat(&self.dir, path, AtFlags::SYMLINK_NOFOLLOW);
         match stat(path) {
@@ -366,6 +422,10 @@ impl Files {
     /// Returns the path of the live file of `path`: this path, or one that differs in case if no
     /// file has exactly this path (VAULT-65).
     pub(crate) fn spelled<'p>(&self, path: &'p str) -> Cow<'p, str> {
+        if let Some(tree) = self.tree() {
+            let there = tree.kind(path).map_or_else(|| self.recased(path), |_| None);
+            return there.map_or(Cow::Borrowed(path), Cow::Owned);
+        }
         self.disk.looks(path);
         match rustix::fs::statat(&self.dir, path, AtFlags::SYMLINK_NOFOLLOW) {
             Err(Errno::NOENT) => self.recased(path).map_or(Cow::Borrowed(path), Cow::Owned),
@@ -392,16 +452,22 @@ impl Files {
 
     /// Returns the kind of the object with this name; `None` if it does not exist.
     pub(super) fn kind(&self, path: &str) -> Option<Kind> {
+        if let Some(tree) = self.tree() {
+            return tree.kind(&self.spelled(path));
+        }
         Some(kind_of(FileType::from_raw_mode(self.stat(path)?.st_mode)))
     }
 
     /// Returns true if a regular file has this name.
     pub fn is_file(&self, path: &str) -> bool {
-        self.stat(path).is_some_and(|stat| FileType::from_raw_mode(stat.st_mode).is_file())
+        self.kind(path) == Some(Kind::File)
     }
 
     /// Returns true if there is a folder at a path; false for a link to one.
     pub fn is_folder(&self, path: &str) -> bool {
+        if let Some(tree) = self.tree() {
+            return tree.kind(path) == Some(Kind::Folder);
+        }
         self.disk.looks(path);
         let stat = rustix::fs::statat(&self.dir, path, AtFlags::SYMLINK_NOFOLLOW);
         stat.is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode).is_dir())
@@ -412,6 +478,14 @@ impl Files {
     /// # Errors
     /// The folder does not exist, or it cannot be listed.
     pub fn names(&self, folder: &str) -> Result<Vec<String>, FileError> {
+        if let Some(tree) = self.tree() {
+            let names = tree.names(folder);
+            let names = names
+                .map_err(|e| FileError::from_errno("list", folder, e))?
+                .iter()
+                .filter(|name| name.is_text);
+            return Ok(names.map(|name| name.name.clone()).collect());
+        }
         self.listed(folder, |_, name, _| name.to_owned())
     }
 
@@ -421,6 +495,14 @@ impl Files {
     /// # Errors
     /// The errors of [`Files::names`].
     pub(super) fn entries(&self, folder: &str) -> Result<Vec<(String, Kind)>, FileError> {
+        if let Some(tree) = self.tree() {
+            let names = tree.names(folder);
+            let names = names
+                .map_err(|e| FileError::from_errno("list", folder, e))?
+                .iter()
+                .filter(|name| name.is_text);
+            return Ok(names.map(|name| (name.name.clone(), name.kind)).collect());
+        }
         let folder = if folder.is_empty() { "." } else { folder };
         self.listed(folder, |fd, name, kind| {
             let kind = match kind {

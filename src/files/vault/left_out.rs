@@ -7,7 +7,8 @@ use std::fmt;
 use super::Vault;
 use super::copies::Copied;
 use super::ignored::{self, Ignoring, Rule, Rules};
-use super::walk::{Entry, Kind, Listing, list};
+use super::tree::Kind;
+use super::walk::{Entry, Listing, list};
 use crate::values::codes::serialize_as_words;
 use crate::values::model::filtered::Filtered;
 use crate::values::model::hint::{Call, Hint, Verb};
@@ -248,7 +249,7 @@ impl Vault {
         let mut found = Vec::new();
         let mut folders = vec![(String::new(), ignoring.above())];
         while let Some((folder, mut rules)) = folders.pop() {
-            let listing = list(self.root(), &folder);
+            let listing = list(self.files(), &folder);
             if listing.is_vault {
                 found.push(LeftOut::file(format!("{folder}/"), Reason::NestedVault));
                 continue;

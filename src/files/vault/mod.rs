@@ -27,6 +27,7 @@ pub mod review;
 pub(crate) mod setting;
 pub mod site;
 pub mod staging;
+pub(crate) mod tree;
 mod unshare;
 pub mod walk;
 pub mod write;
@@ -43,6 +44,7 @@ use ignored::WorkTree;
 use outside::StateFolder;
 use progress::Progress;
 use reader::Reader;
+use tree::Tree;
 
 use crate::values::model::digest::Digest;
 use crate::values::model::layout;
@@ -127,6 +129,18 @@ impl Vault {
         if !MARKS.iter().any(|mark| files.exists(mark)) {
             return Err(OpenError::NotAVault { root: root.to_owned() });
         }
+        Ok(Self::of(files))
+    }
+
+    /// Returns the vault in a tree of git, which may be without any file. `root` names its folder.
+    ///
+    /// # Errors
+    /// The folder cannot be opened.
+    pub(crate) fn of_tree(root: &Path, tree: Tree) -> Result<Self, OpenError> {
+        Ok(Self::of(Files::of_tree(root, tree)?))
+    }
+
+    fn of(files: Files) -> Self {
         let (config, config_digest, config_error) = match read_config(&files) {
             Ok((config, digest)) => (config, Some(digest), None),
             Err(error) => (Config::default(), None, Some(error)),
@@ -134,7 +148,7 @@ impl Vault {
         let config_error = config_error.or_else(|| config.foreign_review.clone());
         let layout = placed(&files, &config);
         let templates = templates(&files, layout);
-        Ok(Self {
+        Self {
             files,
             config,
             config_digest,
@@ -150,7 +164,7 @@ impl Vault {
             holder: lock::Holder::default(),
             work_tree: None,
             progress: Arc::default(),
-        })
+        }
     }
 
     /// Returns the vault that contains a folder and the next vault above it; `None` if there are
@@ -332,7 +346,7 @@ impl Vault {
     /// Keeps writers from beginning until the returned guard is dropped, and waits for the one that
     /// is at work. Nothing is written. The thread that holds the write lock does not wait.
     pub fn hold_off_writers(&self) -> lock::HeldOff {
-        match self.holder.is_this_thread() {
+        match self.holder.is_this_thread() || self.files.tree().is_some() {
             true => lock::HeldOff::BY_ITSELF,
             false => lock::hold_off(&self.files, self.patience),
         }
@@ -348,6 +362,15 @@ impl Vault {
         self.files.recased.forget();
         Ok(lock)
     }
+}
+
+/// Returns the folder of the vault that a file with this path makes a vault; the folder at the top
+/// has an empty path. Files among histories do not make their folder one.
+pub(crate) fn marked_by(path: &str) -> Option<&str> {
+    let within = format!("/{path}/");
+    let ends = MARKS.iter().filter_map(|mark| within.find(&format!("/{mark}/")));
+    let folder = &path[..ends.min()?.saturating_sub(1)];
+    (!folder.split('/').any(|name| name == layout::VERSIONS)).then_some(folder)
 }
 
 /// Returns true if a folder has one of the files that make it a vault.

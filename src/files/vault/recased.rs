@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use super::Vault;
 use super::files::Files;
-use super::walk::Kind;
+use super::tree::{Kind, joined};
 use crate::values::model::id::{DocumentId, fold_case};
 use crate::values::model::layout;
 
@@ -201,10 +201,6 @@ fn in_other_case(path: &str) -> String {
 /// Splits a path into its folder and its last name.
 fn split(path: &str) -> (&str, &str) {
     path.rsplit_once('/').unwrap_or(("", path))
-}
-
-pub(super) fn joined(folder: &str, name: &str) -> String {
-    if folder.is_empty() { name.to_owned() } else { format!("{folder}/{name}") }
 }
 
 #[cfg(test)]

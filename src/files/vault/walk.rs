@@ -4,14 +4,14 @@
 //! same list.
 
 use std::collections::HashMap;
-use std::path::Path;
 
 use rayon::prelude::*;
 
 use super::config::Layout;
+use super::files::Files;
 use super::ignored::{self, Ignoring, Rules};
-use super::recased::joined;
-use super::{Vault, is_vault};
+use super::tree::{Kind, Name, joined};
+use super::{MARKS, Vault, is_vault};
 use crate::values::model::{governance_file, layout};
 
 /// The files that a walk found, as `/`-separated paths in the vault.
@@ -99,7 +99,7 @@ impl Vault {
     /// Returns the entries of a folder, and the recorded names of documents whose files differ from
     /// them in case, by the names of the files.
     fn listed(&self, place: &WalkedFolder) -> (Listing, HashMap<String, String>) {
-        let listing = list(self.root(), &place.path);
+        let listing = list(self.files(), &place.path);
         let mut recorded = HashMap::new();
         if !place.is_ignored && !listing.is_vault && self.is_document_folder(&place.path) {
             let texts = || listing.entries.iter().filter(|entry| entry.is_text);
@@ -115,7 +115,7 @@ impl Vault {
     pub fn nested_above(&self, path: &str) -> Option<String> {
         let mut folders: Vec<&str> =
             path.char_indices().filter(|(_, c)| *c == '/').map(|(n, _)| &path[..n]).collect();
-        folders.retain(|folder| is_vault(&self.root().join(folder)));
+        folders.retain(|folder| has_marks(self.files(), folder));
         folders.first().map(|folder| (*folder).to_owned())
     }
 
@@ -151,7 +151,9 @@ impl Vault {
     pub(super) fn is_linked_folder(&self, path: &str) -> bool {
         let is_excluded =
             || [path, &format!("{path}/")].iter().any(|p| self.config().exclude.is_match(*p));
-        !layout::is_markdown(path)
+        // A link of git leads nowhere without a checkout.
+        self.files().tree().is_none()
+            && !layout::is_markdown(path)
             && self.is_document_folder(path)
             && !is_excluded()
             && std::fs::metadata(self.root().join(path)).is_ok_and(|meta| meta.is_dir())
@@ -197,6 +199,12 @@ pub(super) struct Listing {
     pub(super) entries: Vec<Entry>,
 }
 
+impl From<Name> for Entry {
+    fn from(Name { name, is_text, kind }: Name) -> Self {
+        Self { name, is_text, kind }
+    }
+}
+
 pub(super) struct Entry {
     /// Name; if it is not UTF-8, with replacement characters.
     pub(super) name: String,
@@ -204,18 +212,17 @@ pub(super) struct Entry {
     pub(super) kind: Kind,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
-    Folder,
-    Link,
-    File,
-    /// A fifo, a socket or a device.
-    Special,
-}
-
 /// Lists one folder; the root has an empty path.
-pub(super) fn list(root: &Path, path: &str) -> Listing {
-    let dir = root.join(path);
+pub(super) fn list(files: &Files, path: &str) -> Listing {
+    if let Some(tree) = files.tree() {
+        let Ok(names) = tree.names(path) else {
+            return Listing { failed: true, ..Listing::default() };
+        };
+        let entries: Vec<Entry> = names.iter().cloned().map(Entry::from).collect();
+        let is_vault = may_be_vault(path) && has_marks(files, path);
+        return Listing { failed: false, is_vault, entries };
+    }
+    let dir = files.root().join(path);
     let Ok(read) = std::fs::read_dir(&dir) else {
         return Listing { failed: true, ..Listing::default() };
     };
@@ -238,12 +245,23 @@ pub(super) fn list(root: &Path, path: &str) -> Listing {
         let is_text = name.to_str().is_some();
         listing.entries.push(Entry { name: name.to_string_lossy().into_owned(), is_text, kind });
     }
-    // The file system is asked about marks only if there may be one. Files planted among histories
-    // do not make their folder another vault.
-    let may_be_vault =
-        has_mark && !path.is_empty() && !path.split('/').any(|n| n == layout::VERSIONS);
-    listing.is_vault = may_be_vault && is_vault(&dir);
+    // The file system is asked about marks only if there may be one.
+    listing.is_vault = has_mark && may_be_vault(path) && is_vault(&dir);
     listing
+}
+
+/// Returns true if a folder may be another vault. Files planted among histories do not make their
+/// folder one.
+fn may_be_vault(path: &str) -> bool {
+    !path.is_empty() && !path.split('/').any(|name| name == layout::VERSIONS)
+}
+
+/// Returns true if a folder below the root has one of the files that make it a vault.
+fn has_marks(files: &Files, folder: &str) -> bool {
+    match files.tree() {
+        Some(tree) => MARKS.iter().any(|mark| tree.kind(&joined(folder, mark)).is_some()),
+        None => is_vault(&files.root().join(folder)),
+    }
 }
 
 /// Returns true if a path is a place of histories or packs.

@@ -32,6 +32,7 @@ mod head;
 mod help;
 mod help_groups;
 mod history;
+mod hook;
 mod impact;
 mod index;
 mod init;
@@ -217,6 +218,7 @@ enum Given {
     Skill(skill::Skill),
     Index(index::Index),
     Textconv(textconv::Textconv),
+    Hook(hook::Hook),
     Stage(stage::Stage),
     Steward(steward::Steward),
     Owners(owners::Owners),
@@ -312,7 +314,10 @@ fn recorded(given: Given, verb: Option<Verb>, session: &mut Session<'_>) -> Resu
 
 fn dispatch(given: Given, session: &mut Session<'_>) -> Result<Answer, Failure> {
     // A verifier reports it itself.
-    let is_alone = matches!(given, Given::Textconv(_) | Given::Demo(_) | Given::Help(_));
+    let is_alone = matches!(
+        given,
+        Given::Textconv(_) | Given::Hook(_) | Given::Demo(_) | Given::Help(_)
+    );
     if !is_alone && !matches!(given, Given::Init(_) | Given::Verify(_) | Given::Ci(_)) {
         session.warn_of_nested();
     }
@@ -363,6 +368,7 @@ fn dispatch(given: Given, session: &mut Session<'_>) -> Result<Answer, Failure> 
         Given::Skill(args) => skill::run(&args, session),
         Given::Index(args) => index::run(&args, session),
         Given::Textconv(args) => textconv::run(&args, session),
+        Given::Hook(args) => hook::run(&args, session),
         Given::Stage(args) => stage::run(&args, session),
         Given::Steward(args) => steward::run(&args, session),
         Given::Owners(args) => owners::run(&args, session),

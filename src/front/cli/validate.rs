@@ -6,7 +6,7 @@ use super::Answer;
 use super::color::Paint;
 use super::format::{self, FormatArg};
 use super::session::Session;
-use super::ui::shown;
+use super::ui::{Ui, shown};
 use crate::service::report::checks::Checked;
 use crate::service::report::failure::Failure;
 use crate::service::report::problem::{ProblemGroup, ProblemReport, ValidateReport};
@@ -65,7 +65,7 @@ pub(super) fn run(args: &Validate, session: &mut Session<'_>) -> Result<Answer, 
     } else if session.ui.json {
         session.ui.report(&report);
     } else {
-        text(session, &report, args.all);
+        text(&mut session.ui, &report, args.all);
         if report.checked == 0 {
             session.note_outside_layout(&vault);
         }
@@ -76,7 +76,7 @@ pub(super) fn run(args: &Validate, session: &mut Session<'_>) -> Result<Answer, 
 /// Default number of printed problems of one code.
 const PRINTED: usize = 1_000;
 
-pub(super) fn text(session: &mut Session<'_>, report: &ValidateReport, all: bool) {
+pub(super) fn text(ui: &mut Ui<'_>, report: &ValidateReport, all: bool) {
     let mut hidden =
         report.omitted - report.groups.iter().map(|group| group.omitted).sum::<usize>();
     let mut printed: HashMap<&str, usize> = HashMap::new();
@@ -84,7 +84,7 @@ pub(super) fn text(session: &mut Session<'_>, report: &ValidateReport, all: bool
     for file in &report.files {
         for problem in &file.problems {
             match report.group_of(problem).filter(|_| !all) {
-                Some(n) if seen.insert(n) => group(session, &report.groups[n]),
+                Some(n) if seen.insert(n) => group(ui, &report.groups[n]),
                 Some(_) => {}
                 None => {
                     let count = printed.entry(problem.code).or_default();
@@ -93,21 +93,21 @@ pub(super) fn text(session: &mut Session<'_>, report: &ValidateReport, all: bool
                         continue;
                     }
                     *count += 1;
-                    one(session, &file.path, problem);
+                    one(ui, &file.path, problem);
                 }
             }
         }
     }
     for (n, rest) in report.groups.iter().enumerate() {
         if !all && !seen.contains(&n) {
-            group(session, rest);
+            group(ui, rest);
         }
     }
     if hidden > 0 {
         let more = count(hidden, "more problem");
-        session.ui.line(&format!("{more} not shown; `ctx validate --all` lists each"));
+        ui.line(&format!("{more} not shown; `ctx validate --all` lists each"));
     }
-    session.ui.line(&format!(
+    ui.line(&format!(
         "{} checked: {}, {}",
         count(report.checked, "document"),
         count(report.errors, "error"),
@@ -115,24 +115,24 @@ pub(super) fn text(session: &mut Session<'_>, report: &ValidateReport, all: bool
     ));
 }
 
-fn head(session: &mut Session<'_>, severity: Severity, code: &str, rest: &str) {
+fn head(ui: &mut Ui<'_>, severity: Severity, code: &str, rest: &str) {
     let paint = if severity == Severity::Error { Paint::Bad } else { Paint::Doubtful };
-    session.ui.painted(paint, &format!("{severity}[{code}]: {rest}"));
+    ui.painted(paint, &format!("{severity}[{code}]: {rest}"));
 }
 
-fn one(session: &mut Session<'_>, path: &str, problem: &ProblemReport) {
+fn one(ui: &mut Ui<'_>, path: &str, problem: &ProblemReport) {
     let (place, message) = (place(path, problem.line), shown(&problem.message));
-    head(session, problem.severity, problem.code, &format!("{place}: {message}"));
-    session.ui.line(&format!("  hint: {}", shown(&problem.hint)));
+    head(ui, problem.severity, problem.code, &format!("{place}: {message}"));
+    ui.line(&format!("  hint: {}", shown(&problem.hint)));
 }
 
-fn group(session: &mut Session<'_>, group: &ProblemGroup) {
+fn group(ui: &mut Ui<'_>, group: &ProblemGroup) {
     let (times, files) = (count(group.count, "time"), count(group.files, "file"));
     let rest = format!("{times} in {files}: {}", shown(&group.message));
-    head(session, group.severity, group.code, &rest);
+    head(ui, group.severity, group.code, &rest);
     let first = group.first.iter().map(|at| place(&at.path, at.line));
-    session.ui.line(&format!("  first: {}", first.collect::<Vec<_>>().join(", ")));
-    session.ui.line("  hint: `ctx validate --all` lists each with its hint");
+    ui.line(&format!("  first: {}", first.collect::<Vec<_>>().join(", ")));
+    ui.line("  hint: `ctx validate --all` lists each with its hint");
 }
 
 fn place(path: &str, line: Option<usize>) -> String {

@@ -41,7 +41,7 @@ impl Contradiction {
 
 impl Decided {
     /// Returns the checkpoint of the event.
-    pub(super) fn checkpoint(&self) -> CheckpointNumber {
+    pub(crate) fn checkpoint(&self) -> CheckpointNumber {
         self.checkpoint
     }
 

@@ -78,7 +78,8 @@ impl AnchorSource {
     pub(super) fn fork(&self) -> String {
         // Only git knows whether a branch is behind another one.
         match self {
-            Self::Revision { name, .. } => format!(
+            // A hook names the commit itself, and the branch is not behind it.
+            Self::Revision { name, commit } if !commit.starts_with(name.as_str()) => format!(
                 "; this branch is behind {name}, or its log was rolled back: `--since-fork {name}` accepts the former"
             ),
             _ => String::new(),

@@ -2,7 +2,7 @@
 
 use crate::record::checkpoint::fault::Duplicate;
 use crate::values::model::number::{CheckpointNumber, Version};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt::Write as _;
 
 use super::bound_chains::BoundChains;
@@ -63,6 +63,17 @@ impl View {
     /// Returns the checkpoint with a hash.
     pub(super) fn number_of(&self, hash: &Digest) -> Option<CheckpointNumber> {
         self.hashes.iter().find(|(_, found)| *found == hash).map(|(number, _)| *number)
+    }
+
+    /// Returns the checkpoints that set or remove an artifact which is not among these, in order.
+    pub(super) fn incomplete(&self, ids: &[DocumentId]) -> BTreeSet<CheckpointNumber> {
+        let others = self.records.iter().filter(|(id, _)| ids.binary_search(id).is_err());
+        let of = |record: &Record| {
+            let seals = record.seals.iter().map(|seal| seal.checkpoint);
+            let removals = record.removals.iter().map(|removal| removal.checkpoint);
+            seals.chain(removals).collect::<Vec<_>>()
+        };
+        others.flat_map(|(_, record)| of(record)).collect()
     }
 
     /// Returns the head of the log.

@@ -8,13 +8,14 @@
 //! its live file. `changes` checks the change logs, `staged` the staged results, and `bound_chains`
 //! their bound lines. `review_steps` and `reviewed` check the reviews, and `line_claims` other
 //! claims of lines. `moved`, `left_out` and `reformatted` explain findings, and `capped` limits
-//! their number. `anchor` compares the log with what is known from elsewhere, and `past_logs` the
-//! audit logs and staging chains.
+//! their number. `changed` is the part that changed since an earlier state. `anchor` compares the
+//! log with what is known from elsewhere, and `past_logs` the audit logs and staging chains.
 
 mod anchor;
 mod artifact;
 mod bound_chains;
 mod capped;
+mod changed;
 mod changes;
 pub mod finding;
 mod left_out;
@@ -38,6 +39,7 @@ use rayon::prelude::*;
 
 pub use anchor::{Anchor, AnchorResult, AnchorSource};
 pub use bound_chains::BoundChains;
+pub(crate) use changed::Changed;
 pub use changes::{Acknowledgers, Binding, Recorded, Unrecorded, compare as compare_changes};
 pub use finding::{Class, Code, Finding};
 pub use line_claims::Compared;
@@ -160,6 +162,9 @@ pub struct Report {
     pub staged_results: usize,
     /// True if the reference implementation wrote the whole log (CKPT-40).
     pub is_foreign: bool,
+    /// Number of edited live files that no publication since the earlier state contains, if only
+    /// changes since then were verified.
+    pub(crate) unpublished: usize,
 }
 
 /// Verifies the vault, or the requested part. If the vault is intact, its head becomes trusted.
@@ -168,7 +173,7 @@ pub struct Report {
 /// Fails if the log file exists but cannot be opened. Faults inside are findings.
 pub fn verify(vault: &Vault, request: &Request) -> Result<Report, FileError> {
     let before = vault.log_stamp();
-    let report = recompute(vault, request, None)?;
+    let report = recompute(vault, request, Basis::Log)?;
     let has = |code| report.findings.iter().any(|found| found.code == code);
     let is_settled = report.verdict.is_whole() && !has(Code::Interrupted);
     if is_settled && !report.has_edits() {
@@ -180,7 +185,7 @@ pub fn verify(vault: &Vault, request: &Request) -> Result<Report, FileError> {
     let held_off = vault.hold_off_writers();
     let lacks_line = has(Code::AuditMissing) || has(Code::Interrupted);
     match held_off.was_busy || lacks_line || vault.log_stamp() != before {
-        true => recompute(vault, request, None),
+        true => recompute(vault, request, Basis::Log),
         false => Ok(report),
     }
 }
@@ -190,11 +195,42 @@ pub fn verify(vault: &Vault, request: &Request) -> Result<Report, FileError> {
 /// # Errors
 /// Fails like [`verify`].
 pub(crate) fn verify_as(vault: &Vault, request: &Request, log: Log) -> Result<Report, FileError> {
-    recompute(vault, request, Some(log))
+    recompute(vault, request, Basis::Supposed(log))
 }
 
-fn recompute(vault: &Vault, request: &Request, supposed: Option<Log>) -> Result<Report, FileError> {
+/// Verifies the part of the vault that changed since an earlier state, which an anchor of the
+/// request vouches for. Writes nothing.
+///
+/// The logs, and the names of all files, are checked as a whole. Of the artifacts, and of the live
+/// files of unpublished documents, only changed ones are read.
+///
+/// # Errors
+/// Fails like [`verify`].
+pub(crate) fn verify_changed(
+    vault: &Vault,
+    request: &Request,
+    changed: &Changed,
+) -> Result<Report, FileError> {
+    recompute(vault, request, Basis::Changed(changed))
+}
+
+/// Log, and earlier state, that a verification relies on.
+enum Basis<'b> {
+    /// The log of the vault.
+    Log,
+    /// This log, as if the vault had it.
+    Supposed(Log),
+    /// The log of the vault, and the state before these changes.
+    Changed(&'b Changed),
+}
+
+fn recompute(vault: &Vault, request: &Request, basis: Basis<'_>) -> Result<Report, FileError> {
     let now = request.now;
+    let (supposed, changed) = match basis {
+        Basis::Log => (None, None),
+        Basis::Supposed(log) => (Some(log), None),
+        Basis::Changed(changed) => (None, Some(changed)),
+    };
     let whole = request.only.is_none();
     // A trusted head is never ahead of a log that is read later.
     let (heads, intents) = (trusted_head::trusted_heads(vault), trusted_head::intents(vault));
@@ -255,18 +291,25 @@ fn recompute(vault: &Vault, request: &Request, supposed: Option<Log>) -> Result<
             findings.extend(working::ignored(&survey.found));
             findings.extend(working::acts(vault.files()));
             findings.extend(working::inside(vault));
-            let found;
-            (found, staged) = staged::check(vault, log.as_ref(), &view.chains, now);
-            findings.extend(found);
-            let found;
-            (found, steps) = changes::check(vault, &view, &rules);
-            findings.extend(found);
-            findings.extend(past_logs::check(vault, &request.anchors));
-            findings.extend(staged::older(&staged, log.as_ref(), &steps));
+            if changed.is_none_or(Changed::is_of_record) {
+                let found;
+                (found, staged) = staged::check((vault, log.as_ref()), &view.chains, changed, now);
+                findings.extend(found);
+                let found;
+                (found, steps) = changes::check(vault, &view, &rules);
+                findings.extend(found);
+                findings.extend(past_logs::check(vault, &request.anchors));
+                findings.extend(staged::older(&staged, log.as_ref(), &steps));
+            }
             let (named, found) = steps.ids();
             findings.extend(found);
             ids.extend(named);
-            (ids, survey.found.documents, vault.governance_files())
+            let mut documents = survey.found.documents;
+            if let Some(changed) = changed {
+                ids = changed.artifacts(vault, ids, (&view, &rules, &steps));
+                documents.retain(|path| changed.paths.contains(path));
+            }
+            (ids, documents, vault.governance_files())
         }
     };
     let ids: Vec<DocumentId> = ids.into_iter().collect();
@@ -275,7 +318,7 @@ fn recompute(vault: &Vault, request: &Request, supposed: Option<Log>) -> Result<
     let known = Known { view: &view, rules: &rules, steps: &steps, moves: &moves };
     // With an index, derived files are computed from it on one core. Without one, they need every
     // text, which is worthwhile only if the record is intact.
-    let is_compared = whole && !is_supposed;
+    let is_compared = whole && !is_supposed && changed.is_none();
     let is_cheap = is_compared && vault.cache().is_some_and(Index::lies_in);
     let (checked, early) = rayon::join(
         || artifacts(vault, &ids, &names, &known),
@@ -284,7 +327,9 @@ fn recompute(vault: &Vault, request: &Request, supposed: Option<Log>) -> Result<
     let checked = checked?;
     let published = checked.published;
     findings.extend(reviewed::split_changes(&checked.parts));
-    findings.extend(reviewed::contradicted(&checked.decided));
+    // Earlier events are vouched for, and some of their versions are not checked.
+    let skipped = changed.map(|_| view.incomplete(&ids)).unwrap_or_default();
+    findings.extend(reviewed::contradicted(&checked.decided, &skipped));
     findings.take(checked.findings);
     findings.extend(staged::claims(&staged, &checked.promoted));
     let is_empty = log.as_ref().is_none_or(Log::is_blank);
@@ -306,6 +351,14 @@ fn recompute(vault: &Vault, request: &Request, supposed: Option<Log>) -> Result<
     }
     let Gathered { mut findings, omitted, .. } = findings;
     explain_lives(vault, log.as_ref(), &view, &mut findings);
+    let before = findings.len();
+    if let Some(changed) = changed {
+        findings.retain(|finding| {
+            finding.code.class() != Class::WorkingCopy
+                || is_partly_published(finding, &view, changed)
+        });
+    }
+    let unpublished = before - findings.len();
     moved::explain(vault, &view, &mut findings);
     left_out::explain(vault, whole, &mut findings);
     findings.sort_by(|a, b| a.rank().cmp(&b.rank()));
@@ -325,6 +378,7 @@ fn recompute(vault: &Vault, request: &Request, supposed: Option<Log>) -> Result<
         drafts: checked.drafts,
         staged_results: staged.entries.len(),
         is_foreign: rules.foreign.is_whole(),
+        unpublished,
     };
     report.verdict = verdict(&report, is_sealed, if whole { is_sealed } else { published });
     if is_compared && report.verdict.is_whole() {
@@ -333,10 +387,17 @@ fn recompute(vault: &Vault, request: &Request, supposed: Option<Log>) -> Result<
         report.findings.extend(found);
         report.findings.sort_by(|a, b| a.rank().cmp(&b.rank()));
     }
-    if whole && !is_supposed && report.verdict.is_whole() && report.trust_error.is_none() {
+    if is_compared && report.verdict.is_whole() && report.trust_error.is_none() {
         report.trust_error = trusted_head::advance(vault, &view.end(), now).err();
     }
     Ok(report)
+}
+
+/// Returns true if an artifact differs only because a publication of it is incomplete: a checkpoint
+/// since the earlier state seals or removes it, or its live file says that it is published.
+fn is_partly_published(finding: &Finding, view: &log::View, changed: &Changed) -> bool {
+    let record = finding.id.as_ref().and_then(|id| view.records.get(id));
+    finding.code == Code::PublishedWithoutHistory || changed.is_sealed_since(record)
 }
 
 /// Turns findings about live files into notes if a command was interrupted after it committed the

@@ -1,10 +1,11 @@
 //! Steps of reviews that lines of change logs name: the histories must contain these versions
 //! (AUDIT-22). No map seals a pending step, so nothing else would detect its loss.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::finding::{Code, Finding};
 use crate::policy::rules::StepKind;
+use crate::record::audit::past::PastLogs;
 use crate::record::audit::{Change, Line, VersionRef};
 use crate::record::chain::history::History;
 use crate::values::model::digest::Digest;
@@ -16,6 +17,8 @@ use crate::values::model::number::Version;
 #[derive(Debug, Default)]
 pub struct Steps {
     named: BTreeMap<String, Vec<Named>>,
+    /// Artifacts of each set of submissions, by its name.
+    sets: BTreeMap<String, BTreeSet<String>>,
     /// True if at least one line was read.
     is_begun: bool,
     /// Times at which the log was declared to be valid, each with the line.
@@ -60,6 +63,8 @@ struct Named {
     said: NamedKind,
     version: Version,
     chain_hash: String,
+    /// Writer and number of the line.
+    line: (String, u64),
     trace: String,
     at: String,
     /// Later line that declares the log valid.
@@ -85,11 +90,16 @@ impl Steps {
 
     /// Records the versions that a line names.
     pub(super) fn take(&mut self, line: &Line, change: &Change) {
+        if let Some(set) = change.step().and_then(|step| step.change.as_ref()) {
+            let ids = change.versions().iter().map(|version| version.id.clone());
+            self.sets.entry(set.clone()).or_default().extend(ids);
+        }
         for version in change.versions() {
             self.named.entry(version.id.clone()).or_default().push(Named {
                 said: NamedKind::by(change),
                 version: Version(version.version),
                 chain_hash: version.chain_hash.clone(),
+                line: (line.writer.clone(), line.seq),
                 trace: line.trace().to_string(),
                 at: line.at.clone(),
                 replaced: None,
@@ -124,6 +134,20 @@ impl Steps {
                 && one.version.0 == version.version
                 && one.chain_hash == version.chain_hash
         })
+    }
+
+    /// Returns the artifacts that lines name which earlier logs lack.
+    pub(super) fn named_after(&self, logs: &PastLogs) -> BTreeSet<&str> {
+        let is_new = |(_, named): &(&String, &Vec<Named>)| {
+            named.iter().any(|one| !logs.has_line(&one.line.0, one.line.1))
+        };
+        self.named.iter().filter(is_new).map(|(id, _)| id.as_str()).collect()
+    }
+
+    /// Returns the artifacts of all sets of submissions that contain one of these artifacts.
+    pub(super) fn in_changes_with(&self, ids: &BTreeSet<DocumentId>) -> BTreeSet<&str> {
+        let is_met = |set: &&BTreeSet<String>| ids.iter().any(|id| set.contains(id.as_str()));
+        self.sets.values().filter(is_met).flatten().map(String::as_str).collect()
     }
 
     /// Reports the versions of an artifact that are not of the kind that lines claim. `kind`

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use rayon::prelude::*;
 
 use super::bound_chains::BoundChains;
+use super::changed::Changed;
 use super::finding::{Code, Finding};
 use super::review_steps::Steps;
 use crate::files::vault::Vault;
@@ -25,11 +26,12 @@ use crate::values::model::number::{CheckpointNumber, Version};
 use crate::values::model::timestamp::Timestamp;
 
 /// Checks the staged results of a vault. Returns the findings and what was read. Without a sound
-/// log, all acts are treated as allowed.
+/// log, all acts are treated as allowed. If only `changed` files are checked, and none of them is a
+/// staged result, contents are not read.
 pub(super) fn check(
-    vault: &Vault,
-    log: Option<&Log>,
+    (vault, log): (&Vault, Option<&Log>),
     bound: &BoundChains,
+    changed: Option<&Changed>,
     now: Timestamp,
 ) -> (Vec<Finding>, Staged) {
     let unreadable = |why: &FileError| {
@@ -71,6 +73,9 @@ pub(super) fn check(
         let path = chain_path(source, writer);
         Finding::new(Code::StagedChainMismatch, path, message)
     }));
+    if changed.is_some_and(|changed| !changed.has_within(STAGING_DIR)) {
+        return (findings, staged);
+    }
     findings.extend(contents(vault, &staged));
     match all_payloads(vault.files()) {
         Ok(all) => findings.extend(unclaimed(all, &staged, now)),

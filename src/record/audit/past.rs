@@ -68,6 +68,11 @@ impl PastLogs {
         log.lines.extend(lines);
     }
 
+    /// Returns true if the change log of a writer had a line with this number.
+    pub(crate) fn has_line(&self, writer: &str, seq: u64) -> bool {
+        self.logs_in(AUDIT_DIR).any(|(of, log)| of.is(writer) && seq <= log.last.seq)
+    }
+
     /// Returns the staging chains, with their folders and writers.
     pub(crate) fn chains(&self) -> impl Iterator<Item = (&str, &WriterId, &PastLog)> {
         let all = self.0.iter().map(|((dir, writer), log)| (dir.as_str(), writer, log));

@@ -22,6 +22,7 @@ pub mod failure;
 pub mod graph;
 pub mod head;
 pub mod history;
+pub mod hook;
 pub mod map;
 pub(crate) mod otlp;
 pub mod owners;

@@ -42,6 +42,7 @@ fn reports() -> (Vec<(String, Value)>, BTreeMap<String, Value>) {
         graph: GraphReport, HubsReport, NeighborsReport;
         head: HeadReport, TrustReport, ForgetReport, HeadsReport;
         history: HistoryReport, LatestReport, ShowReport, DiffReport, DiffsReport;
+        hook: Hooks, HookRun;
         map: MapReport;
         owners: OwnersReport;
         pack: PacksReport, PackShowReport, PackAddReport;

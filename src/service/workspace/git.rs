@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
-use std::io::{Read as _, Write as _};
+use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
-use std::sync::{Arc, Mutex, mpsc};
+use std::process::{Child, ChildStdout, Command, Stdio};
+use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::time::Duration;
 
 use crate::files::vault::outside::repository;
@@ -41,6 +41,10 @@ const REPOSITORY: [&str; 9] = [
     "GIT_CEILING_DIRECTORIES",
 ];
 
+/// Environment variables that change the meaning of paths in arguments.
+const PATHS: [&str; 4] =
+    ["GIT_LITERAL_PATHSPECS", "GIT_GLOB_PATHSPECS", "GIT_NOGLOB_PATHSPECS", "GIT_ICASE_PATHSPECS"];
+
 /// Maximum time for an answer. Git answers these questions at once unless something makes it wait.
 const PATIENCE: Duration = Duration::from_secs(30);
 /// Maximum number of bytes that are read of git's error output.
@@ -64,41 +68,15 @@ const RUNS_NOTHING: [&str; 4] = [
 ///
 /// The repository is the one whose `.git` is in the folder or above it. If there is none, as in a
 /// folder into which a hook checked out a commit, GIT_DIR and GIT_WORK_TREE together may name one.
-/// A folder that looks like a bare repository is not used as one. Another index that a hook names
+/// A folder that looks like a bare repository is not used as one, unless GIT_DIR names exactly this
+/// folder, as in a hook of a bare repository. Another index that a hook names
 /// (`git commit -a` has one) is used if it is inside of the repository.
 ///
 /// # Errors
 /// See [`GitError`].
 pub fn ask(folder: &Path, args: &[&str], input: &[u8]) -> Result<Vec<u8>, GitError> {
-    let mut git = Command::new("git");
-    git.args(["-c", "safe.bareRepository=explicit"]);
-    git.args(RUNS_NOTHING.iter().flat_map(|setting| ["-c", setting]));
-    git.args(args).current_dir(folder);
-    git.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    git.envs([
-        ("GIT_ALLOW_PROTOCOL", ""),
-        ("GIT_NO_LAZY_FETCH", "1"),
-        ("GIT_NO_REPLACE_OBJECTS", "1"),
-        ("GIT_OPTIONAL_LOCKS", "0"),
-        ("GIT_TERMINAL_PROMPT", "0"),
-    ]);
-    let var = |name| std::env::var_os(name).filter(|value| !value.is_empty());
-    let named = var("GIT_DIR").zip(var("GIT_WORK_TREE"));
-    match named.filter(|_| repository(folder).is_none()) {
-        Some((dir, tree)) => {
-            // Relative paths start at the working directory of this process.
-            let here = std::env::current_dir().unwrap_or_default();
-            git.env("GIT_DIR", here.join(dir)).env("GIT_WORK_TREE", here.join(tree));
-        }
-        None => {
-            for name in REPOSITORY {
-                git.env_remove(name);
-            }
-            if let Some(index) = var("GIT_INDEX_FILE").and_then(|index| index_of(folder, &index)) {
-                git.env("GIT_INDEX_FILE", index);
-            }
-        }
-    }
+    let mut git = command(folder);
+    git.args(args).stderr(Stdio::piped());
     let mut child = git.spawn().map_err(|why| GitError::NotRun(why.to_string()))?;
     let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
     let (stdin, input) = (child.stdin.take(), input.to_vec());
@@ -121,6 +99,115 @@ pub fn ask(folder: &Path, args: &[&str], input: &[u8]) -> Result<Vec<u8>, GitErr
         Ok(status) if status.success() => Ok(out),
         Ok(_) => Err(GitError::Refused(String::from_utf8_lossy(&complaint).trim().to_owned())),
         Err(why) => Err(GitError::NotRun(why.to_string())),
+    }
+}
+
+/// Returns a process of git in a folder, with pipes for its input and output.
+fn command(folder: &Path) -> Command {
+    let mut git = Command::new("git");
+    let var = |name| std::env::var_os(name).filter(|value| !value.is_empty());
+    // Relative paths start at the working directory of this process.
+    let here = std::env::current_dir().unwrap_or_default();
+    let is_own = is_repository(folder);
+    git.args(["-c", "safe.bareRepository=explicit"]);
+    git.args(RUNS_NOTHING.iter().flat_map(|setting| ["-c", setting])).current_dir(folder);
+    git.stdin(Stdio::piped()).stdout(Stdio::piped());
+    git.envs([
+        ("GIT_ALLOW_PROTOCOL", ""),
+        ("GIT_NO_LAZY_FETCH", "1"),
+        ("GIT_NO_REPLACE_OBJECTS", "1"),
+        ("GIT_OPTIONAL_LOCKS", "0"),
+        ("GIT_TERMINAL_PROMPT", "0"),
+    ]);
+    for name in PATHS {
+        git.env_remove(name);
+    }
+    let named = var("GIT_DIR").zip(var("GIT_WORK_TREE"));
+    match named.filter(|_| repository(folder).is_none()) {
+        // The objects of a push are in a folder that the environment names.
+        _ if is_own => {
+            git.env("GIT_DIR", folder).env_remove("GIT_WORK_TREE").env_remove("GIT_INDEX_FILE");
+        }
+        Some((dir, tree)) => {
+            git.env("GIT_DIR", here.join(dir)).env("GIT_WORK_TREE", here.join(tree));
+        }
+        None => {
+            for name in REPOSITORY {
+                git.env_remove(name);
+            }
+            if let Some(index) = var("GIT_INDEX_FILE").and_then(|index| index_of(folder, &index)) {
+                git.env("GIT_INDEX_FILE", index);
+            }
+        }
+    }
+    git
+}
+
+/// Returns true if GIT_DIR names exactly this folder.
+pub(crate) fn is_repository(folder: &Path) -> bool {
+    let here = std::env::current_dir().unwrap_or_default();
+    let named = std::env::var_os("GIT_DIR").filter(|dir| !dir.is_empty());
+    let named = named.and_then(|dir| here.join(dir).canonicalize().ok());
+    named.is_some_and(|dir| folder.canonicalize().is_ok_and(|folder| folder == dir))
+}
+
+/// The contents of git's objects, from one process that is asked for each.
+pub(crate) struct Objects {
+    pipes: Mutex<(Child, BufReader<ChildStdout>)>,
+}
+
+impl Objects {
+    /// Starts the process for the repository of a folder; see [`ask`].
+    ///
+    /// # Errors
+    /// Git cannot be run.
+    pub(crate) fn of(folder: &Path) -> Result<Self, GitError> {
+        let not_run = |why: &dyn std::fmt::Display| GitError::NotRun(why.to_string());
+        let mut git = command(folder);
+        git.args(["cat-file", "--batch=%(objecttype) %(objectsize)"]).stderr(Stdio::null());
+        let mut child = git.spawn().map_err(|why| not_run(&why))?;
+        let out = child.stdout.take().ok_or_else(|| not_run(&"no pipe"))?;
+        Ok(Self { pipes: Mutex::new((child, BufReader::with_capacity(1 << 16, out))) })
+    }
+
+    /// Returns the content of a blob; `None` if it has more than `limit` bytes.
+    ///
+    /// # Errors
+    /// Git lacks the blob, or the process ended.
+    pub(crate) fn read(&self, object: &str, limit: u64) -> io::Result<Option<Vec<u8>>> {
+        let lacks = || {
+            let hint =
+                format!("a partial clone may lack it: `git cat-file blob {object}` fetches it");
+            io::Error::other(format!("git lacks the blob {object}; {hint}"))
+        };
+        let mut pipes = self.pipes.lock().unwrap_or_else(PoisonError::into_inner);
+        let (child, out) = &mut *pipes;
+        let pipe = child.stdin.as_mut().ok_or(io::ErrorKind::BrokenPipe)?;
+        writeln!(pipe, "{object}")?;
+        let mut head = String::new();
+        out.read_line(&mut head)?;
+        let length = head.trim_end().strip_prefix("blob ").and_then(|n| n.parse::<u64>().ok());
+        let length = length.ok_or_else(lacks)?;
+        // The answer ends in a line end.
+        if length > limit {
+            io::copy(&mut out.take(length + 1), &mut io::sink())?;
+            return Ok(None);
+        }
+        let mut bytes = Vec::with_capacity(usize::try_from(length).unwrap_or(0) + 1);
+        out.take(length + 1).read_to_end(&mut bytes)?;
+        match bytes.pop() {
+            Some(b'\n') if bytes.len() as u64 == length => Ok(Some(bytes)),
+            _ => Err(io::ErrorKind::UnexpectedEof.into()),
+        }
+    }
+}
+
+impl Drop for Objects {
+    fn drop(&mut self) {
+        let (child, _) = self.pipes.get_mut().unwrap_or_else(PoisonError::into_inner);
+        // The process ends with its input.
+        drop(child.stdin.take());
+        let _ = child.wait();
     }
 }
 

@@ -38,6 +38,16 @@ pub(crate) struct GitIndex {
     _folder: Copy,
 }
 
+/// Refuses an environment that names another repository or index than those of a folder.
+pub(super) fn refuse_another(folder: &Path) -> Result<(), Failure> {
+    if !git::names_another(folder) {
+        return Ok(());
+    }
+    let message = "GIT_DIR or GIT_INDEX_FILE names something outside of the vault's repository";
+    Err(Failure::new(Code::Usage, message)
+        .hint("unset them, or commit from the repository that contains the vault"))
+}
+
 /// Copies the staged files of a vault to a temporary folder. If they do not include a vault, the
 /// copy is a vault in which nothing is published.
 ///
@@ -47,11 +57,7 @@ pub(crate) struct GitIndex {
 /// # Errors
 /// The vault is not in a repository, paths of it are not merged, or git lacks a blob.
 pub(crate) fn staged(workspace: &Workspace<'_>, vault: &Vault) -> Result<GitIndex, Failure> {
-    if git::names_another(vault.root()) {
-        let message = "GIT_DIR or GIT_INDEX_FILE names something outside of the vault's repository";
-        return Err(Failure::new(Code::Usage, message)
-            .hint("unset them, or commit from the repository that contains the vault"));
-    }
+    refuse_another(vault.root())?;
     let index = Index { workspace, root: vault.root() };
     let entries = index.entries()?;
     let folder = Copy::new().map_err(|why| no_copy(&why))?;
@@ -62,19 +68,32 @@ pub(crate) fn staged(workspace: &Workspace<'_>, vault: &Vault) -> Result<GitInde
     Ok(GitIndex { vault, is_empty: entries.is_empty(), _folder: folder })
 }
 
-/// An entry of git's index, with a path that is relative to the vault.
-struct Entry {
-    mode: String,
-    object: String,
+/// An entry of git's index, with a path that is relative to the folder where git was asked.
+pub(super) struct Entry {
+    pub(super) mode: String,
+    pub(super) object: String,
     /// The path; bytes that are not UTF-8 become replacement characters.
     path: String,
     /// The path in the bytes of the system.
-    place: OsString,
+    pub(super) place: OsString,
 }
 
 impl Entry {
     const LINK: &str = "120000";
     const SUBMODULE: &str = "160000";
+
+    /// Parses the answer of `ls-tree -r -z`.
+    pub(super) fn of_tree(listed: &[u8]) -> Vec<Self> {
+        let entry = |line: &[u8]| {
+            let at = line.iter().position(|byte| *byte == b'\t')?;
+            let (meta, path) = (String::from_utf8_lossy(&line[..at]), &line[at + 1..]);
+            let mut words = meta.split(' ');
+            let (mode, object) = (words.next()?.to_owned(), words.nth(1)?.to_owned());
+            let place = OsString::from_vec(path.to_vec());
+            Some(Self { mode, object, path: String::from_utf8_lossy(path).into_owned(), place })
+        };
+        listed.split(|byte| *byte == 0).filter_map(entry).collect()
+    }
 
     /// Returns true if a command reads the file. For other files, such as images, only their
     /// existence matters.
@@ -102,12 +121,7 @@ impl Index<'_, '_> {
     /// Returns the files of the vault that a commit would contain, in the order of the index.
     fn entries(&self) -> Result<Vec<Entry>, Failure> {
         let listed = self.ask(&["ls-files", "-z", "--stage", "--", "."], b"")?;
-        let mut entries = Vec::new();
-        for line in listed.split(|byte| *byte == 0).filter(|line| !line.is_empty()) {
-            let Some(at) = line.iter().position(|byte| *byte == b'\t') else { continue };
-            let (meta, path) = (String::from_utf8_lossy(&line[..at]), &line[at + 1..]);
-            entries.push(entry(&meta, path)?);
-        }
+        let mut entries = entries_of(&listed)?;
         self.drop_announced(&mut entries)?;
         Ok(entries)
     }
@@ -282,6 +296,18 @@ enum Content<'b> {
 /// Returns the names of the objects of entries, one per line.
 fn names(entries: &[&Entry]) -> Vec<u8> {
     entries.iter().flat_map(|entry| [entry.object.as_bytes(), b"\n"].concat()).collect()
+}
+
+/// Parses the answer of `ls-files -z --stage`.
+///
+/// # Errors
+/// A file is not merged.
+pub(super) fn entries_of(listed: &[u8]) -> Result<Vec<Entry>, Failure> {
+    let lines = listed.split(|byte| *byte == 0).filter_map(|line| {
+        let at = line.iter().position(|byte| *byte == b'\t')?;
+        Some(entry(&String::from_utf8_lossy(&line[..at]), &line[at + 1..]))
+    });
+    lines.collect()
 }
 
 fn entry(meta: &str, path: &[u8]) -> Result<Entry, Failure> {

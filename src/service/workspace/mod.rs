@@ -5,7 +5,8 @@
 //! - `argument` reads texts, types and tags; `name` ids and URIs, `places` folders, `ask`
 //!   selectors, `lines` lines, `moment` checkpoints, `version` the texts of versions.
 //! - `head` reads trusted heads, `revision` the log at a git revision, and `git_index` the vault
-//!   that git would commit.
+//!   that git would commit. `proposal` judges what a commit or a push changes, `push` finds
+//!   what a push is compared with, and `hooks` installs the hooks that ask for it.
 //! - `call` answers the questions of front ends. `recording` collects what a command hands out,
 //!   `elsewhere` finds access logs of other paths, and `answer` hands texts to a program that uses
 //!   the library.
@@ -41,6 +42,7 @@ pub mod git_settings;
 pub(crate) mod governance_mode;
 pub(crate) mod head;
 mod holds;
+pub(crate) mod hooks;
 mod identity;
 pub(crate) mod init;
 mod knowledge;
@@ -51,6 +53,8 @@ pub(crate) mod notify;
 mod open;
 mod place;
 pub(crate) mod places;
+pub(crate) mod proposal;
+pub(crate) mod push;
 pub(crate) mod recording;
 mod respaced;
 pub(crate) mod retention;

@@ -26,7 +26,7 @@ impl Workspace<'_> {
     }
 
     /// Returns the work tree that a hook names, for a repository whose data is elsewhere.
-    fn named_tree(&self) -> Option<PathBuf> {
+    pub(super) fn named_tree(&self) -> Option<PathBuf> {
         self.environment.var("GIT_DIR")?;
         let tree = self.environment.var("GIT_WORK_TREE")?;
         self.environment.cwd.join(tree).canonicalize().ok()

@@ -1,9 +1,10 @@
 //! The logs of the vault at a git revision, as an anchor for the verifier.
 
 use std::fmt::Display;
+use std::path::Path;
 
 use super::Workspace;
-use super::git::GitError;
+use super::git::{Git, GitError};
 use super::git_index::{AT_ONCE, MANY, split};
 use crate::files::vault::Vault;
 use crate::prove::verify::Anchor;
@@ -58,7 +59,7 @@ fn at(
     name: &str,
     log: impl FnOnce(Option<Vec<Digest>>) -> Result<Vec<Digest>, Failure>,
 ) -> Result<Anchor, Failure> {
-    let repository = Repository { workspace, vault };
+    let repository = Repository { git: workspace.environment.git, folder: vault.root() };
     let commit = repository.commit(name)?;
     let hashes = log(repository.hashes(name, &commit)?)?;
     let logs = repository.logs(name, &commit)?;
@@ -72,7 +73,7 @@ pub(crate) fn merge_base(
     vault: &Vault,
     name: &str,
 ) -> Result<Anchor, Failure> {
-    let repository = Repository { workspace, vault };
+    let repository = Repository { git: workspace.environment.git, folder: vault.root() };
     let commit = repository.commit(name)?;
     let base = repository.ask(&["merge-base", "HEAD", &commit]).map_err(|_| {
         let message = format!("HEAD and `{name}` do not have a common commit");
@@ -86,10 +87,33 @@ pub(crate) fn merge_base(
     Ok(Anchor::merge_base(name.to_owned(), base, hashes, theirs).with_logs(logs))
 }
 
-/// The repository that contains a vault.
-struct Repository<'s, 'w> {
-    workspace: &'s Workspace<'w>,
-    vault: &'s Vault,
+/// The logs of a vault at a revision.
+pub(crate) struct Past {
+    /// Hashes of all checkpoints.
+    pub(crate) hashes: Vec<Digest>,
+    /// The audit logs and the staging chains.
+    pub(crate) logs: PastLogs,
+}
+
+/// Returns the logs of a vault in a tree of a repository, at a commit with this name; `None` if the
+/// tree is not that of a vault.
+///
+/// # Errors
+/// The log is broken, or git cannot read it.
+pub(crate) fn past(
+    (git, folder): (Git, &Path),
+    name: &str,
+    tree: &str,
+) -> Result<Option<Past>, Failure> {
+    let repository = Repository { git, folder };
+    let Some(hashes) = repository.hashes(name, tree)? else { return Ok(None) };
+    Ok(Some(Past { hashes, logs: repository.logs(name, tree)? }))
+}
+
+/// The repository that contains a folder. Paths are relative to the folder.
+struct Repository<'s> {
+    git: Git,
+    folder: &'s Path,
 }
 
 /// An entry of a commit's tree; its path is relative to the vault.
@@ -98,9 +122,9 @@ struct Entry {
     path: String,
 }
 
-impl Repository<'_, '_> {
+impl Repository<'_> {
     fn bytes(&self, args: &[&str]) -> Result<Vec<u8>, GitError> {
-        (self.workspace.environment.git)(self.vault.root(), args, b"")
+        (self.git)(self.folder, args, b"")
     }
 
     fn ask(&self, args: &[&str]) -> Result<String, GitError> {
@@ -172,7 +196,7 @@ impl Repository<'_, '_> {
             let names: String =
                 batch.iter().map(|(entry, _)| format!("{}\n", entry.object)).collect();
             let args = ["cat-file", "--batch=%(objectsize)"];
-            let said = (self.workspace.environment.git)(self.vault.root(), &args, names.as_bytes());
+            let said = (self.git)(self.folder, &args, names.as_bytes());
             let said = said.map_err(|why| unreadable(name, &why))?;
             let blobs = split(&said, batch.iter().map(|(_, length)| *length));
             let blobs = blobs.map_err(|at| {

@@ -89,6 +89,69 @@ pub(crate) fn validate(
     Ok((checked + governance.len(), found))
 }
 
+/// Validates changed live files. Returns the number of files that were checked, and their errors.
+///
+/// Warnings are left out, because most of them need the texts of other documents.
+pub(crate) fn errors_of(vault: &Vault, changed: &BTreeSet<String>) -> (usize, Gathered) {
+    let mut found = Gathered::new(LISTED);
+    let mut push = |path: &str, problems: Vec<Problem>| {
+        let errors = problems.into_iter().filter(|one| one.severity == Severity::Error);
+        found.extend(path, errors);
+    };
+    let log = crate::record::trusted_head::read_log(vault).ok();
+    let head = log.as_ref().and_then(|log| Snapshot::whole(vault, &log.sound().ok()?, None).ok());
+    let head = Head(head);
+    let mut documents = vault.documents().documents;
+    documents.extend(head.ids().iter().map(DocumentId::live_path));
+    documents.sort_unstable();
+    documents.dedup();
+    // A changed file that collides with an unchanged one comes after it, and is reported.
+    documents.sort_by_key(|path| changed.contains(path));
+    let is_changed = |path: &&String| changed.contains(*path);
+    let read = |path: &String| working::read(vault, path);
+    let files: Vec<LiveFile> = documents.iter().filter(is_changed).filter_map(read).collect();
+    for file in &files {
+        push(&file.path, file.problems(vault));
+    }
+    for (path, problem) in stale_files(vault, &files, &head) {
+        push(&path, vec![problem]);
+    }
+    let exists = |path: &&String| vault.files().exists(path);
+    let named: Vec<(String, DocumentId)> = documents
+        .iter()
+        .filter(exists)
+        .filter_map(|path| Some((path.clone(), DocumentId::of_document_file(path).ok()?)))
+        .collect();
+    for (path, problem) in collisions(named.iter().map(|(path, id)| (path.as_str(), id))) {
+        if changed.contains(&path) {
+            push(&path, vec![problem]);
+        }
+    }
+    let is_source = |file: &LiveFile| file.fields().is_some_and(|fields| fields.source.is_some());
+    let sources: Vec<LiveFile> = files.into_iter().filter(is_source).collect();
+    let checked = documents.iter().filter(is_changed).filter(exists).count();
+    if !sources.is_empty() {
+        let images = ImageFolders::new(vault.root(), None);
+        let surroundings = Surroundings::new(vault, &head, images);
+        for file in &sources {
+            push(&file.path, surroundings.dependency_problems(file));
+        }
+        for (path, problem) in surroundings.cycles(&sources) {
+            push(&path, vec![problem]);
+        }
+    }
+    let is_governance = |path: &&String| DocumentId::of_governance_file(path).is_ok();
+    let governance = changed.iter().filter(is_governance).filter(exists).count();
+    if governance > 0 {
+        let mut all = Gathered::new(usize::MAX);
+        of_governance(vault, |path| changed.contains(path), &mut all);
+        for (path, problems) in all.files {
+            push(&path, problems);
+        }
+    }
+    (checked + governance, found)
+}
+
 /// Live documents and their problems.
 ///
 /// Only the data that problems of several documents need are kept of each document, because the

@@ -221,6 +221,10 @@ verbs! {
         Recover "recover" Writes Nothing;
         Index "index" Writes Nothing;
         Textconv "textconv" Reads Nothing;
+        HookInstall "hook install" Writes Nothing;
+        HookUninstall "hook uninstall" Writes Nothing;
+        HookStatus "hook status" Reads Nothing;
+        HookRun "hook run" Reads Nothing;
     }
     "Help" {
         Help "help" Reads Nothing;

@@ -26,7 +26,7 @@ pub(super) const WORDS: &[(&[&str], &str)] = &[
     (&["export", "archive-export", "dump"], "`ctx checkout NUMBER DIR` writes the files of a checkpoint, `ctx evidence export` a proof of accesses"),
     (&["import", "load", "ingest"], "`ctx init` makes a folder of Markdown a vault, then `ctx publish --all` publishes it"),
     (&["serve", "server", "start", "run"], "`ctx mcp` serves the vault to agents"),
-    (&["install", "setup"], "`ctx mcp config CLIENT` connects a client, `ctx skill install` teaches agents"),
+    (&["install", "setup"], "`ctx mcp config CLIENT` connects a client, `ctx skill install` teaches agents, `ctx hook install` adds git hooks"),
     (&["lint", "fmt", "format"], "`ctx validate` reports problems of live files; ctx formats none of them"),
     (&["test", "fsck", "doctor", "integrity"], "`ctx verify` recomputes every hash"),
     (&["gc", "clean", "cleanup", "repair", "fix", "unlock"], "`ctx recover --dry-run` shows what an interrupted command left, `ctx recover` cleans it up"),

@@ -67,7 +67,7 @@ pub(super) struct Verify {
 }
 
 /// The reason for most findings about staged files.
-const PARTLY_STAGED: &str = "hint: only staged files were checked; if a publication is staged in part, \
+pub(super) const PARTLY_STAGED: &str = "hint: only staged files were checked; if a publication is staged in part, \
                              `git add` the vault's folder stages all of it";
 
 pub(super) fn run(args: &Verify, session: &mut Session<'_>) -> Result<Answer, Failure> {
