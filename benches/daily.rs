@@ -36,6 +36,8 @@ const SEED: u64 = 42;
 const DOCUMENT: &str = "nodes/deploy/payments-service";
 /// Publications of one document after the import.
 const EVENTS: usize = 20;
+/// Documents that a commit publishes.
+const STAGED: usize = 50;
 /// `status` does not record files that are younger (IDX-11).
 const SETTLED: Duration = Duration::from_millis(2_100);
 
@@ -130,6 +132,24 @@ fn measure(options: &Options, size: usize) -> Result<Vec<Figure>> {
     }
     let floor = git.then(|| median(theirs));
     note("`status`, nothing changed", median(ours), "`git status`", floor, String::new());
+
+    if git {
+        let documents =
+            live.iter().filter(|path| path.ancestors().any(|dir| dir == root.join("nodes")));
+        for path in documents.take(STAGED) {
+            writeln!(OpenOptions::new().append(true).open(path)?, "- Read again before a commit.")?;
+        }
+        ctx(&root, &["publish", "--changed"])?;
+        output(&mut git_in(&root, &["add", "-A"]))?;
+        let (mut ours, mut theirs) = (Vec::new(), Vec::new());
+        let diff = ["diff", "--cached", "--quiet", "--exit-code"];
+        for _ in 0..n {
+            ours.push(timed(|| ctx(&root, &["hook", "run", "pre-commit"]))?);
+            theirs.push(timed(|| Ok(drop(git_in(&root, &diff).output()?)))?);
+        }
+        let what = format!("`hook run pre-commit`, {STAGED} staged");
+        note(&what, median(ours), "`git diff --cached`", Some(median(theirs)), String::new());
+    }
     Ok(figures)
 }
 
