@@ -24,6 +24,7 @@ fn hooks_are_installed_shown_and_removed() {
     -- stdout
     pre-commit  absent  [ROOT]/vault/.git/hooks/pre-commit
     pre-push    absent  [ROOT]/vault/.git/hooks/pre-push
+    merge       absent  merge.ctx.driver
     -- stderr
     hint: `ctx hook install` installs hooks, or prints the lines to add
     ");
@@ -32,6 +33,7 @@ fn hooks_are_installed_shown_and_removed() {
     -- stdout
     pre-commit  would be created  [ROOT]/vault/.git/hooks/pre-commit
     pre-push    would be created  [ROOT]/vault/.git/hooks/pre-push
+    merge       would be created  merge.ctx.driver
     -- stderr
     ");
     assert!(!place.has(OURS));
@@ -40,6 +42,7 @@ fn hooks_are_installed_shown_and_removed() {
     -- stdout
     pre-commit  created  [ROOT]/vault/.git/hooks/pre-commit
     pre-push    created  [ROOT]/vault/.git/hooks/pre-push
+    merge       created  merge.ctx.driver
     -- stderr
     ");
     assert_snapshot!(place.read(OURS), @r#"
@@ -84,6 +87,7 @@ fn hooks_of_other_programs_stay() {
     -- stdout
     pre-commit  left     [ROOT]/vault/.git/hooks/pre-commit
     pre-push    created  [ROOT]/vault/.git/hooks/pre-push
+    merge       created  merge.ctx.driver
 
     add to [ROOT]/vault/.git/hooks/pre-commit:
       ctx hook run pre-commit || exit 1
@@ -182,4 +186,30 @@ fn worktrees_and_submodules_have_the_hooks_that_git_runs() {
     git(&outer, &format!("-c protocol.file.allow=always submodule --quiet add {from} sub"));
     outer.typed("hook install --pre-commit").within(&outer.path("sub")).run().ok();
     assert!(outer.has(".git/modules/sub/hooks/pre-commit") && !outer.has(OURS));
+}
+
+#[test]
+fn the_merge_driver_is_a_setting_of_the_repository() {
+    let place = repository();
+    let value =
+        |place: &Place| place.typed("").shell("git config --local --get-regexp '^merge[.]'").stdout;
+    place.ctx("hook install --merge --dry-run").ok();
+    assert_eq!(value(&place), "");
+    place.ctx("hook install --merge").ok();
+    assert_snapshot!(value(&place), @"
+    merge.ctx.driver ctx merge-driver %O %A %B %P
+    merge.ctx.name logs, histories and documents of ctx
+    ");
+    assert!(!place.has(OURS));
+    assert!(place.ctx("hook install --merge").ok().stdout.contains("unchanged"));
+    place.ctx("hook status --merge").ok();
+    git(&place, "config merge.ctx.driver 'ctx merge-driver %A'");
+    assert!(place.ctx("hook install --merge").ok().stdout.contains("changed"));
+    place.ctx("hook uninstall --merge").ok();
+    assert_eq!(value(&place), "");
+    // A driver of another program stays.
+    git(&place, "config merge.ctx.driver mine");
+    place.ctx("hook install --merge").exits(1);
+    place.ctx("hook uninstall --merge").ok();
+    assert_eq!(value(&place), "merge.ctx.driver mine\n");
 }

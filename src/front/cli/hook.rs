@@ -57,6 +57,9 @@ struct Which {
     /// The hook that checks what is pushed
     #[arg(long)]
     pre_push: bool,
+    /// The merge driver, a setting of the repository
+    #[arg(long)]
+    merge: bool,
     /// All hooks; the default
     #[arg(long)]
     all: bool,
@@ -124,8 +127,12 @@ pub(super) fn run(args: &Hook, session: &mut Session<'_>) -> Result<Answer, Fail
 }
 
 fn act(act: Act, which: &Which, dry: bool, session: &mut Session<'_>) -> Result<Answer, Failure> {
-    let all = which.all || !which.pre_commit && !which.pre_push;
-    let hooks = [(HookName::PreCommit, which.pre_commit), (HookName::PrePush, which.pre_push)];
+    let all = which.all || !which.pre_commit && !which.pre_push && !which.merge;
+    let hooks = [
+        (HookName::PreCommit, which.pre_commit),
+        (HookName::PrePush, which.pre_push),
+        (HookName::Merge, which.merge),
+    ];
     let hooks: Vec<HookName> =
         hooks.into_iter().filter(|(_, named)| all || *named).map(|(hook, _)| hook).collect();
     let report = Installer::new(&session.workspace)?.act(act, &hooks, dry)?;

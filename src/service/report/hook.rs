@@ -14,6 +14,8 @@ words! {
         PreCommit = "pre-commit",
         /// Runs before a push.
         PrePush = "pre-push",
+        /// Driver that merges the files of a vault.
+        Merge = "merge",
     }
 
     /// State of a hook.
@@ -45,9 +47,10 @@ pub struct Hooks {
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
 pub struct HookReport {
-    /// `pre-commit` or `pre-push`.
+    /// `pre-commit`, `pre-push`, or `merge` for the merge driver.
     pub hook: HookName,
-    /// File of the hook, or the configuration of the program that manages hooks.
+    /// File of the hook, the configuration of the program that manages hooks, or the setting of git
+    /// with the merge driver.
     pub path: String,
     /// `installed`, `called` (a hook of another program runs `ctx`), `other` (it does not), or
     /// `absent`.

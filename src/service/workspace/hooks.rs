@@ -7,6 +7,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use super::Workspace;
+use super::git::Git;
 use super::proposal::no_answer;
 use crate::files::vault::outside::open_regular;
 use crate::service::report::failure::{Code, Failure};
@@ -17,6 +18,14 @@ use crate::values::text_util::argument;
 const MARK: &str = "# Written by `ctx hook install`; `ctx hook uninstall` removes it.";
 /// Maximum number of bytes that are read of a hook or of a configuration of hooks.
 const READ: u64 = 1 << 20;
+
+/// Settings of a repository that make `ctx` its merge driver. The first one names the program.
+const DRIVER: [(&str, &str); 2] = [
+    ("merge.ctx.driver", "ctx merge-driver %O %A %B %P"),
+    ("merge.ctx.name", "logs, histories and documents of ctx"),
+];
+/// Section with these settings.
+const DRIVER_SECTION: &str = "merge.ctx";
 
 /// A program that manages the hooks of a repository.
 #[derive(Clone, Debug)]
@@ -55,6 +64,7 @@ pub(crate) enum Act {
 
 /// The hooks of a repository.
 pub(crate) struct Installer {
+    git: Git,
     /// Top of the work tree.
     top: PathBuf,
     /// Folder with the hooks of the repository, for all of its work trees.
@@ -84,7 +94,8 @@ impl Installer {
         let set = set.filter(|(scope, _)| *scope != "command").last();
         let path = set.map(|(_, path)| top.join(path)).filter(|path| *path != folder);
         let manager = Manager::of(&top, path);
-        Ok(Self { top, folder, manager, vault })
+        let git = workspace.environment.git;
+        Ok(Self { git, top, folder, manager, vault })
     }
 
     /// Installs, removes or shows hooks. Nothing is written in a dry run.
@@ -103,6 +114,9 @@ impl Installer {
     }
 
     fn one(&self, act: Act, hook: HookName, dry: bool) -> io::Result<HookReport> {
+        if hook == HookName::Merge {
+            return self.driver(act, dry);
+        }
         let place = self.folder.join(hook.as_str());
         let found = read(&place)?;
         let text = self.script(hook);
@@ -152,6 +166,54 @@ impl Installer {
             Act::Show => {}
             Act::Install | Act::Uninstall => report.outcome = Some("unchanged"),
         }
+        Ok(report)
+    }
+
+    /// Installs, removes or shows the merge driver. A driver of another program stays.
+    fn driver(&self, act: Act, dry: bool) -> io::Result<HookReport> {
+        let ask = |args: &[&str]| {
+            let args = [&["config", "--local"], args].concat();
+            (self.git)(&self.top, &args, b"")
+        };
+        let value = |key: &str| {
+            let said = ask(&["--get", key]).ok()?;
+            Some(String::from_utf8_lossy(&said).trim_end_matches('\n').to_owned())
+        };
+        let [(key, program), _] = DRIVER;
+        let found = value(key);
+        // An earlier version of `ctx` may have registered other arguments.
+        let is_own = |value: &str| value.split(' ').take(2).eq(program.split(' ').take(2));
+        let is_other = found.as_deref().is_some_and(|value| !is_own(value));
+        let is_same = DRIVER.iter().all(|(key, wanted)| value(key).as_deref() == Some(wanted));
+        let state = match &found {
+            _ if is_other => HookState::Other,
+            Some(_) => HookState::Installed,
+            None => HookState::Absent,
+        };
+        let hook = HookName::Merge;
+        let mut report = HookReport { hook, path: key.to_owned(), state, outcome: None, add: None };
+        let set = |args: &[&str]| {
+            let done = if dry { Ok(Vec::new()) } else { ask(args) };
+            done.map_err(io::Error::other)
+        };
+        report.outcome = match act {
+            Act::Show => None,
+            Act::Install if is_other => Some("left"),
+            Act::Install if is_same => Some("unchanged"),
+            Act::Install => {
+                for (key, value) in DRIVER {
+                    set(&[key, value])?;
+                }
+                report.state = HookState::Installed;
+                Some(if found.is_some() { "changed" } else { "created" })
+            }
+            Act::Uninstall if is_other || found.is_none() => Some("unchanged"),
+            Act::Uninstall => {
+                set(&["--remove-section", DRIVER_SECTION])?;
+                report.state = HookState::Absent;
+                Some("removed")
+            }
+        };
         Ok(report)
     }
 
