@@ -169,6 +169,8 @@ fn husky_lefthook_and_pre_commit_receive_their_own_lines() {
     -- stderr
     ");
     assert!(!place.has(".git/hooks/pre-push"));
+    place.write(".pre-commit-config.yaml", "repos: [{hooks: [{id: ctx-pre-push}]}]\n");
+    assert!(place.ctx("hook status --pre-push").ok().stdout.contains("called"));
 }
 
 #[test]

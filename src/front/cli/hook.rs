@@ -98,17 +98,20 @@ struct Run {
 
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]
 enum RunName {
-    PreCommit,
-    PrePush,
-    PreReceive,
+    #[value(name = "pre-commit")]
+    Commit,
+    #[value(name = "pre-push")]
+    Push,
+    #[value(name = "pre-receive")]
+    Receive,
 }
 
 impl RunName {
     fn as_str(self) -> &'static str {
         match self {
-            Self::PreCommit => "pre-commit",
-            Self::PrePush => "pre-push",
-            Self::PreReceive => "pre-receive",
+            Self::Commit => "pre-commit",
+            Self::Push => "pre-push",
+            Self::Receive => "pre-receive",
         }
     }
 }
@@ -119,9 +122,9 @@ pub(super) fn run(args: &Hook, session: &mut Session<'_>) -> Result<Answer, Fail
         Action::Uninstall(change) => act(Act::Uninstall, &change.which, change.dry_run, session),
         Action::Status(which) => act(Act::Show, which, false, session),
         Action::Run(run) => match run.name {
-            RunName::PreCommit => pre_commit(run, session),
-            RunName::PrePush => pre_push(run, session),
-            RunName::PreReceive => pre_receive(run, session),
+            RunName::Commit => pre_commit(run, session),
+            RunName::Push => pre_push(run, session),
+            RunName::Receive => pre_receive(run, session),
         },
     }
 }
@@ -180,7 +183,7 @@ impl Checked {
 fn answer(run: &Run, checked: &[Checked], session: &mut Session<'_>) -> Answer {
     let ui = &mut session.ui;
     let refused = checked.iter().any(Checked::is_refused);
-    let whole = matches!(run.name, RunName::PreReceive);
+    let whole = matches!(run.name, RunName::Receive);
     if ui.json {
         let spell = ui.spell();
         let report = |one: &Checked| {
@@ -203,7 +206,7 @@ fn answer(run: &Run, checked: &[Checked], session: &mut Session<'_>) -> Answer {
         checked.iter().for_each(|one| tell(ui, one, whole));
     }
     let is_damaged = |one: &Checked| one.found.as_ref().is_ok_and(Judged::is_damaged);
-    if matches!(run.name, RunName::PreCommit) && refused {
+    if matches!(run.name, RunName::Commit) && refused {
         if checked.iter().any(is_damaged) {
             ui.note(PARTLY_STAGED);
         }

@@ -195,7 +195,7 @@ pub fn verify(vault: &Vault, request: &Request) -> Result<Report, FileError> {
 /// # Errors
 /// Fails like [`verify`].
 pub(crate) fn verify_as(vault: &Vault, request: &Request, log: Log) -> Result<Report, FileError> {
-    recompute(vault, request, Basis::Supposed(log))
+    recompute(vault, request, Basis::Supposed(Box::new(log)))
 }
 
 /// Verifies the part of the vault that changed since an earlier state, which an anchor of the
@@ -219,7 +219,7 @@ enum Basis<'b> {
     /// The log of the vault.
     Log,
     /// This log, as if the vault had it.
-    Supposed(Log),
+    Supposed(Box<Log>),
     /// The log of the vault, and the state before these changes.
     Changed(&'b Changed),
 }
@@ -228,7 +228,7 @@ fn recompute(vault: &Vault, request: &Request, basis: Basis<'_>) -> Result<Repor
     let now = request.now;
     let (supposed, changed) = match basis {
         Basis::Log => (None, None),
-        Basis::Supposed(log) => (Some(log), None),
+        Basis::Supposed(log) => (Some(*log), None),
         Basis::Changed(changed) => (None, Some(changed)),
     };
     let whole = request.only.is_none();

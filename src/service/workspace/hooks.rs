@@ -90,8 +90,8 @@ impl Installer {
         // Our own calls set it, too.
         let said = ask(&args).unwrap_or_default();
         let said = String::from_utf8_lossy(&said).into_owned();
-        let set = said.lines().filter_map(|line| line.split_once('\t'));
-        let set = set.filter(|(scope, _)| *scope != "command").last();
+        let mut set = said.lines().filter_map(|line| line.split_once('\t'));
+        let set = set.rfind(|(scope, _)| *scope != "command");
         let path = set.map(|(_, path)| top.join(path)).filter(|path| *path != folder);
         let manager = Manager::of(&top, path);
         let git = workspace.environment.git;
@@ -122,7 +122,11 @@ impl Installer {
         let text = self.script(hook);
         let is_own = found.as_deref().is_some_and(|found| found.contains(MARK));
         let called = self.command(hook);
-        let calls = |text: &str| text.contains(&format!("ctx hook run {hook}"));
+        let is_listed = |text: &str| {
+            matches!(self.manager, Some(Manager::PreCommit(_)))
+                && text.contains(&format!("ctx-{hook}"))
+        };
+        let calls = |text: &str| text.contains(&format!("ctx hook run {hook}")) || is_listed(text);
         let others = match &self.manager {
             Some(manager) => Some(manager.place(&self.top, hook)),
             None => (found.is_some() && !is_own).then(|| place.clone()),
