@@ -6,7 +6,7 @@ import re
 
 from formats import (
     MIB, Document, History, Refused, apply_diff, history_folder, is_governance, millis, normalise,
-    read_torn, sha256, spelled,
+    read_torn, sha256, sha256_of, spelled,
 )  # fmt: skip
 from plain import is_principal
 
@@ -14,14 +14,16 @@ from plain import is_principal
 class Artifact:
     """The history of one artifact, checked entry by entry and against the log."""
 
-    def __init__(self, verifier, id):
-        self.v, self.id, self.folder = verifier, id, history_folder(id)
+    is_aside = False
+
+    def __init__(self, verifier, id, folder=None):
+        self.v, self.id, self.folder = verifier, id, folder or history_folder(id)
         self.rule, self.used, self.history = is_governance(id), {"history.yaml"}, None
         self.texts, self.sound, self.steps, self.wrong = {}, {}, set(), set()
         self.kinds = {}  # of each version, to the reviews
-        self.submission = []
+        self.submission, self.asides = [], []
         self.track = verifier.track_of(id)
-        self.seals, self.removals = verifier.seals.get(id, []), verifier.removals.get(id, [])
+        self.seals, self.removals = verifier.seals_in(id, self.folder + "/history.yaml", self.is_aside)
         self.first = {}
         for number, version, chain, at in self.seals:
             self.first.setdefault(version, (number, chain, at))
@@ -60,12 +62,37 @@ class Artifact:
             self.v.end_review(self)
             self.with_log()
         entries = self.history.entries if self.history else []
+        self.check_asides()
         folder = self.v.path(self.folder)
         if os.path.isdir(folder) and not any(entry.faults for entry in entries):
             for name in map(os.fsdecode, os.listdir(folder)):
                 if name not in self.used and (self.history or not self.seals):
                     link = os.path.islink(os.path.join(folder, os.fsencode(name)))
                     self.find("file-ignored" if link else "unfinished")
+
+    def check_asides(self):  # MERGE-13, MERGE-14
+        """Judges the histories aside, and looks up what side lines seal."""
+        folder, is_known = self.v.path(self.folder + "/aside"), self.history is not None or not self.is_expected()
+        if os.path.isdir(folder) and not os.path.islink(folder):
+            self.used.add("aside")
+            for name in sorted(map(os.fsdecode, os.listdir(folder))):
+                aside = f"{self.folder}/aside/{name}"
+                kept = os.path.join(folder, os.fsencode(name))
+                if os.path.islink(kept):
+                    self.find("file-ignored")
+                elif not os.path.isdir(kept) or not os.path.lexists(os.path.join(kept, b"history.yaml")):
+                    self.find("unfinished")
+                else:
+                    kept = Aside(self.v, self.id, aside)
+                    kept.check()
+                    is_known &= kept.history is not None
+                    self.asides.append(aside + "/history.yaml")
+        if is_known:  # VER-8
+            self.v.check_sides(self.id, [self.folder + "/history.yaml", *self.asides])
+
+    def is_expected(self):
+        """Whether there has to be a history that is not aside."""
+        return bool(self.seals) or os.path.lexists(self.v.path(self.folder + "/history.yaml"))
 
     def is_orphaned(self):
         """Whether there are texts of versions, but no history."""
@@ -206,7 +233,7 @@ class Artifact:
             self.used.add(name)
             limit = (16 if entry.keyframe else 256) * MIB
             try:
-                data = self.v.read(f"{self.folder}/{name}", limit)
+                data = self.stored(name, limit, entry)
                 if data is None:
                     self.find(kind + "-missing", entry.version)
                     return None, False
@@ -236,6 +263,9 @@ class Artifact:
         except Refused:
             self.find("version-unreconstructable", entry.version)
             return None, False
+
+    def stored(self, name, limit, entry):
+        return self.v.read(f"{self.folder}/{name}", limit)
 
     def configured_interval(self):  # VER-23
         begins = min((number for number, _, _ in self.first.values()), default=0)
@@ -330,21 +360,24 @@ class Artifact:
                 self.find("cross-chain-mismatch", version, number)
             elif not entry.published_at:
                 self.find("checkpoint-version-unpublished", version, number)
+        on_main = self.v.main_places(self.id)
         removed, is_out, last = (
-            dict(map(reversed, reversed(self.removals))),
+            {at: number for number, at in reversed(self.removals) if self.is_aside or number in on_main},
             True,
             max(self.first, default=0),
         )
+        last_of_main = max((version or 0 for place, version, *_ in self.seals if place in on_main), default=0)
         for entry in entries:
             if entry.published_at:
                 is_out = False
                 is_stub = entry.stub and self.is_forgotten(entry)
-                if entry.version not in self.first and self.v.whole and not is_stub:
+                is_beyond = entry.version > last_of_main and not self.is_aside
+                if (entry.version not in self.first or is_beyond) and self.v.whole and not is_stub:
                     self.find("published-unsealed", entry.version)
             elif entry.retired_at:
                 taken = removed.get(entry.retired_at)
                 for number, version, _, _ in self.seals:
-                    if taken and number > taken and version <= entry.version:
+                    if taken and version <= entry.version and self.v.is_later(number, taken, self.id):
                         self.find("version-regression", version, number)
                 if self.v.whole and (is_out or not taken):
                     self.find("published-unsealed", entry.version)
@@ -356,9 +389,40 @@ class Artifact:
                 self.find("version-" + ("unsealed" if ours else "unpublished"), entry.version)
         if self.v.whole:
             for number, at in self.removals:
-                if not any(entry.retired_at == at for entry in entries):
+                if not self.is_aside and not any(entry.retired_at == at for entry in entries):
                     dropped = self.rule and self.v.full and not self.v.rules_before(number)
                     adopted = number == self.v.foreign_end and all(n > number for n, *_ in self.seals)
                     foreign = not self.rule and (self.v.covers(number) or adopted)
                     code = "foreign-record" if foreign else "unrecorded-removal"
                     self.find("policy-unsealed" if dropped else code, None, number)
+
+
+class Aside(Artifact):  # MERGE-13
+    """A history that a merge kept aside."""
+
+    is_aside = True
+
+    def check(self):
+        self.open()
+        if not self.history:
+            return
+        last = self.history.entries[-1].chain_hash or ""
+        if last.removeprefix("sha256:")[:16] != self.folder.rpartition("/")[2]:
+            self.find("unfinished")
+        self.drop_former_seals()
+        self.entries()
+        self.with_log()
+        folder = self.v.path(self.folder)
+        if not any(entry.faults for entry in self.history.entries):
+            for name in map(os.fsdecode, os.listdir(folder)):
+                if name not in self.used:
+                    link = os.path.islink(os.path.join(folder, os.fsencode(name)))
+                    self.find("file-ignored" if link else "unfinished")
+
+    def stored(self, name, limit, entry):
+        data = super().stored(name, limit, entry)
+        if data is None:
+            data = self.v.read(f"{history_folder(self.id)}/{name}", limit)
+            is_it = data is not None and sha256_of(normalise(data.decode()).encode()) == entry.content_hash
+            return data if is_it else None
+        return data

@@ -138,9 +138,12 @@ def check_changes(
     checkpoint on, the keys of those who may acknowledge a missing line; none: everybody. `chains` is
     what changes in the maps of staging chains: checkpoint, chain, number and hash, both none where it
     left the maps. `compared` has, as far as they are known, `changed`, the ids that a checkpoint set or
-    removed; `kinds` of versions, by id and number; `now`; and `retention` in days.
+    removed; `kinds` of versions, by id and number; `now`; and `retention` in days. Of a log with merges
+    it has `sides`, which gives the key of a checkpoint of a side line; `is_before`, the order of two
+    checkpoints on their lines; `chain_at`, what a checkpoint has of a chain; and the versions `aside`.
     """
     compared = compared or {}
+    sides = compared.get("sides", {})
     now = compared.get("now")
     lines, faults = read_logs(files)
     findings = [(code, None) for code, _, _ in faults]
@@ -148,7 +151,7 @@ def check_changes(
     findings += [("audit-rollback", None) for tail in tails if tail not in there]
 
     def is_held(head):
-        return is_in(hashes, head)
+        return is_in(hashes, head) or key_in(sides, head) is not None
 
     changes = [line for line, _ in lines if line["event"] == "change"]
     events = [line for line in changes if line["action"] == "event"]
@@ -176,6 +179,8 @@ def check_changes(
     for line in changes:  # the versions of steps and comments
         named = [line["version"]] if line["action"] == "comment" else line.get("versions", [])
         for one in named if line["action"] in (*STEPS, "comment") else []:
+            if (one["id"], one["version"], one["chain_hash"]) in compared.get("aside", ()):  # MERGE-19
+                continue
             if (histories or {}).get(one["id"], {}).get(one["version"]) != one["chain_hash"]:
                 findings.append(("audit-replaced" if trusted >= line["at"] else "audit-contradicts", None))
             elif compared.get("kinds", {}).get(one["id"], {}).get(one["version"], said_of(line)) != said_of(line):
@@ -185,7 +190,7 @@ def check_changes(
     for line, one in ((line, one) for line in changes if line["action"] == "dismiss" for one in line["dismissed"]):
         if [one[key] for key in ("id", "version", "chain_hash")] not in submitted:
             findings.append(("audit-replaced" if trusted >= line["at"] else "audit-contradicts", None))
-    recorded = {line["sealed"]["checkpoint"] for line in events if is_held(line["sealed"])}
+    recorded = {place_of(sides, line["sealed"]) for line in events if is_held(line["sealed"])}
     for n in sorted(set(owed) - recorded):
         findings.append(("audit-acknowledged" if n in acknowledged else "audit-missing", n))
     findings += [("audit-missing", n) for n in sorted(set(must_bind) - {b[0] for b in bindings})]
@@ -202,7 +207,7 @@ def check_changes(
         else:
             findings.append(("audit-contradicts", number))
     findings += [("audit-rollback", number) for number in lost.values()]
-    return findings + check_chains(chains, named, faulty)
+    return findings + check_chains(chains, named, faulty, compared.get("chain_at"))
 
 
 DAY = 24 * 60 * 60 * 1000
@@ -223,6 +228,16 @@ def is_in(hashes, head):
     return head is None or n in range(1, len(hashes) + 1) and hashes[n - 1] == head["hash"]
 
 
+def key_in(sides, head):
+    return sides.get((head["checkpoint"], head["hash"])) if head else None
+
+
+def place_of(sides, head):
+    """The key of a checkpoint that the log holds: its number, if it is on the main line."""
+    key = key_in(sides, head)
+    return head["checkpoint"] if key is None else key
+
+
 def last_trusted(changes, is_held, now):
     """The time of the last line that declares that the log counts as it is (AUDIT-22)."""
     ends = [line for line in changes if line["action"] in ("head-trust", "replace-log")]
@@ -230,10 +245,14 @@ def last_trusted(changes, is_held, now):
     return max(ends, default="")
 
 
-def trusted_from(files, hashes, now):
+def trusted_from(files, hashes, now, sides):
     """The same, of files; none if no change is recorded."""
     changes = [line for line, _ in read_logs(files)[0] if line["event"] == "change"]
-    return last_trusted(changes, lambda head: is_in(hashes, head), now) if changes else None
+
+    def is_held(head):
+        return is_in(hashes, head) or key_in(sides, head) is not None
+
+    return last_trusted(changes, is_held, now) if changes else None
 
 
 def is_far_ahead(at, clock):  # VER-41
@@ -242,7 +261,8 @@ def is_far_ahead(at, clock):  # VER-41
 
 def told(changes, is_held, compared):  # AUDIT-37
     """What lines contradict: the time of each, whether a replaced log excuses it, and a checkpoint."""
-    found, heads, events = [], {}, []
+    found, heads, events, sides = [], {}, [], compared.get("sides", {})
+    is_before = compared.get("is_before", lambda one, other: one < other)
     for line in changes:
         action, head, writer = line["action"], line.get("head"), line["writer"]
         if action == "event" and is_held(line["sealed"]):
@@ -274,11 +294,12 @@ def told(changes, is_held, compared):  # AUDIT-37
             continue
         if head and not line.get("recovered"):
             seq, last = heads.get(writer, (0, 0))
-            if seq < line["seq"] and last > head["checkpoint"]:
+            place = place_of(sides, head)
+            if seq < line["seq"] and is_before(place, last):
                 found.append((line["at"], True, head["checkpoint"]))
-            heads[writer] = (line["seq"], head["checkpoint"])
+            heads[writer] = (line["seq"], place)
     for line, ids, is_full in events:
-        number = line["sealed"]["checkpoint"]
+        number = place_of(sides, line["sealed"])
         changed = compared.get("changed", {}).get(number)
         if changed is not None:
             changed = sorted(set(changed), key=str.encode)
@@ -310,12 +331,13 @@ def staged_ends(lines):  # STAGE-21
     return found
 
 
-def check_chains(chains, named, faulty):  # STAGE-22
+def check_chains(chains, named, faulty, chain_at=None):  # STAGE-22
     """Compares what lines of events name with the maps of their checkpoints."""
     findings = []
     for number, ends in named.items():
         for chain, seq, hash in ends:
             held = [bound[2:] for bound in chains if bound[1] == chain and bound[0] <= number][-1:]
+            held = [chain_at(number, chain)] if chain_at else held
             if not held or held[0][0] is None or not (held[0][0] > seq or tuple(held[0]) == (seq, hash)):
                 findings.append(("audit-contradicts", number))
                 break

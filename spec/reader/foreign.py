@@ -75,7 +75,7 @@ class Foreign:
         for number, version, chain, _ in self.seals.get(id, []):
             if number <= checkpoint and version and chain:
                 return False
-        return id in self.entries[checkpoint - 1].maps[0]
+        return checkpoint <= len(self.entries) and id in self.entries[checkpoint - 1].maps[0]
 
     def is_restart(self, id, version, checkpoint):
         quiet = self.quiet()

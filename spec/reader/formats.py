@@ -108,8 +108,11 @@ CHAIN = re.compile(r"\.context/audit/([0-9a-f]{32})\.jsonl")
 STAGED = re.compile(r"\.context/staging/chains/(.+)/([0-9a-f]{32})\.jsonl", re.DOTALL)
 
 
-def is_artifact(id):  # AUDIT-25, STAGE-21
-    return not CHAIN.fullmatch(id) and not STAGED.fullmatch(id)
+LOG = ".versions/checkpoints.jsonl"
+
+
+def is_artifact(id):  # AUDIT-25, STAGE-21, MERGE-2
+    return id != LOG and not CHAIN.fullmatch(id) and not STAGED.fullmatch(id)
 
 
 def history_folder(id):  # VAULT-4
@@ -642,6 +645,7 @@ class Checkpoint:
             None,
         )
         self.set, self.removed, self.versions, self.hashes = None, None, None, None
+        self.merged, self.follows = None, None  # MERGE-3
 
     def check(self, number, at, trigger, hash):
         def take(value, is_sound, fault="field-malformed"):
@@ -682,9 +686,33 @@ def read_line(line):  # CKPT-14 to CKPT-16; refuses what is no line of the delta
         is_canonical = jcs(value).encode() == line
     except (UnicodeError, ValueError, RecursionError) as why:
         raise Refused(str(why)) from why
-    names = ["at", "checkpoint", "checkpoint_hash", "removed", "set", "triggered_by"]
-    if not (is_canonical and isinstance(value, dict) and sorted(value) == names):
+    if not is_canonical or not isinstance(value, dict):
         raise Refused("no canonical line")
+    is_merge, merged = "merged" in value, value.pop("merged", [])
+    found = read_fields(value)
+    if not is_merge:
+        return found
+    is_list = isinstance(merged, list) and bool(merged)
+    if not is_list or not all(isinstance(item, dict) for item in merged):
+        raise Refused("no list of checkpoints")
+    found.merged = [read_item(item) for item in merged]
+    return found
+
+
+def read_item(value):  # MERGE-3
+    follows = value.pop("follows", None)
+    if not isinstance(follows, str):
+        raise Refused("an item that follows nothing")
+    found = read_fields(value)
+    found.follows = follows
+    found.faults += filter(None, [hash_fault(follows)])
+    return found
+
+
+def read_fields(value):
+    names = ["at", "checkpoint", "checkpoint_hash", "removed", "set", "triggered_by"]
+    if sorted(value) != names:
+        raise Refused("other keys")
     at, number, hash, removed, marks, trigger = (value[name] for name in names)
     is_line = all(isinstance(text, str) for text in (at, hash, trigger)) and is_natural(number)
     if not (is_line and isinstance(removed, list) and isinstance(marks, dict)):

@@ -60,14 +60,14 @@ class Governed:
     def governance_file(self, quiet, id):
         """The history of a file, before its first version: what each checkpoint does to it first."""
         artifact = self.history_of(quiet, id)
-        artifact.seals, artifact.removals = self.seals.get(id, []), self.removals.get(id, [])
+        artifact.seals, artifact.removals = self.seals_in(id, artifact.folder + "/history.yaml", False)
         artifact.first = {}
         for number, version, chain, at in artifact.seals:
             artifact.first.setdefault(version, (number, chain, at))
         artifact.track, artifact.submission = Track(id), []
         artifact.left = iter(artifact.history.entries if artifact.history else [])
         artifact.is_whole = True
-        artifact.events = {number: (None, at) for number, at in self.removals.get(id, [])}
+        artifact.events = {number: (None, at) for number, at in artifact.removals}
         artifact.events |= {number: (version, at) for version, (number, _, at) in artifact.first.items()}
         return artifact
 
@@ -178,6 +178,9 @@ class Governed:
         track = artifact.track
         if not track:
             return
+        if artifact.is_aside:
+            artifact.steps |= {entry.version} if track.take(entry, text) in STEPS else set()
+            return
         checkpoint = self.event_of(artifact, entry)
         if checkpoint and self.rules_before(checkpoint):
             self.decided.setdefault(checkpoint, []).append(self.decision(artifact, entry, text))
@@ -247,9 +250,9 @@ class Governed:
         if not artifact.history:
             return None
         artifact.track, artifact.submission = Track(source), []
-        artifact.removals = self.removals.get(source, [])
+        seals, artifact.removals = self.seals_in(source, artifact.folder + "/history.yaml", False)
         artifact.first = {}
-        for sealed, version, chain, when in self.seals.get(source, []):
+        for sealed, version, chain, when in seals:
             artifact.first.setdefault(version, (sealed, chain, when))
         for entry in artifact.history.entries:
             made, before = artifact.texts.get(entry.version), artifact.track

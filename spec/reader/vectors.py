@@ -15,12 +15,15 @@ from audit import check_changes, verify_log
 from context import Answer, Version
 from edits import edited
 from live import verify
+from merge import Lines, Merge, choose_trunk, read_lines
 from questions import Names, Pack, Uri, read_selector
 from stewards import Stewards, key_of
 from untouched import as_yaml, live_form, parts, read_live
+from verify import LOGS, Verifier
 
 VECTORS = Path(__file__).parent.parent / "vectors"
 VAULTS = json.loads((VECTORS / "verify/cases.json").read_text())
+MERGED = json.loads((VECTORS / "merge/vaults.json").read_text())
 
 
 def refused(read, *args):
@@ -132,10 +135,10 @@ def write_vault(folder, files):
             place.symlink_to("/nowhere") if "link" in file else place.mkdir()
 
 
-def vault(case):
+def vault(case, vaults=VAULTS):
     with tempfile.TemporaryDirectory() as folder:
-        write_vault(folder, VAULTS["bases"][case["base"]] | case["changes"])
-        verdict, findings = verify(folder, VAULTS["now"])
+        write_vault(folder, vaults["bases"][case["base"]] | case["changes"])
+        verdict, findings = verify(folder, vaults["now"])
     codes = {finding["code"] for finding in case["findings"]}
     return (verdict, {finding[0] for finding in findings}) == (case["verdict"], codes)
 
@@ -308,6 +311,32 @@ def stewards(case):
     return (scope, roles, review) == (expected, case["roles"], case["review"])
 
 
+def read_log(lines):
+    """A log in delta form by its lines, or in full form by its text."""
+    if isinstance(lines, str):
+        return Lines(f.FullLog(lines).entries)
+    return Lines(read_lines("".join(f"{line}\n" for line in lines)))
+
+
+def merge(case):
+    trunk, branch = read_log(case["trunk"]), read_log(case["branch"])
+    found = Merge(trunk, branch, case["now"], case.get("governed", False), picked=case.get("picked_after"))
+    if found.outcome != case["outcome"] or found.collides != case.get("collides", []):
+        return False
+    said = found.line, found.carried, found.conflicts
+    return found.line is None or said == (case["line"], case["carried"], case["conflicts"])
+
+
+def merged_log(case):
+    with tempfile.TemporaryDirectory() as folder:
+        write_vault(folder, {LOGS[0]: "".join(f"{line}\n" for line in case["log"])})
+        found = Verifier(folder, VAULTS["now"])
+        found.walk()
+        found.read_log()
+        found.check_log()
+    return sorted({code for code, *_ in found.findings} - {"checkpoint-trigger-unknown", "checkpoint-trigger-unchanged"}) == case["codes"]
+
+
 def checksum(text):
     document = f.Document(text)
     return f.sha256(document.rest if document.head else "\n" + document.rest)
@@ -338,6 +367,12 @@ RUNS = {
         "principals": lambda c: is_principal(c["text"].strip()) == (c["recorded"] is not None),
         "invisible": lambda c: (int(c[0], 16), int(c[1], 16)) in f.INVISIBLE,
     },
+    "merge/cases.json": {
+        "merges": merge,
+        "trunks": lambda c: choose_trunk(list(map(read_log, c["logs"])), list(map(read_log, c["refs"]))) == c["trunk"],
+    },
+    "merge/logs.json": {"": merged_log},
+    "merge/vaults.json": {"": lambda c: vault(c, MERGED)},
     "staging/contents.json": {"cases": staged_content},
     "staging/chains.json": {"cases": staged_chain},
     "normalise/cases.json": {
@@ -378,7 +413,7 @@ def main():
     total, failed = 0, 0
     for path, areas in RUNS.items():
         cases = json.loads((VECTORS / path).read_text())
-        if path == "verify/cases.json":
+        if path in ("verify/cases.json", "merge/vaults.json"):
             cases = cases["cases"]
         ran, skipped = 0, []
         for area, run in areas.items():

@@ -9,15 +9,17 @@ from artifact import Artifact
 from audit import FILE, check_changes, trusted_from, verify_log
 from foreign import Foreign
 from governed import Governed
+from sides import Sides
 from staging import Staging
+from merge import Held, mark
 from formats import (
-    CHAIN, MIB, STAGED, Checkpoint, FullLog, Refused, document_id, fold_case, history_folder, id_error, is_artifact, is_excluded,
+    CHAIN, LOG, MIB, STAGED, Checkpoint, FullLog, Refused, document_id, fold_case, history_folder, id_error, is_artifact, is_excluded,
     is_governance, is_markdown, is_reserved, live_path, millis, normalise, read_line, read_torn, read_yaml, sha256, spelled_full,
 )  # fmt: skip
 
 LOGS = (".versions/checkpoints.jsonl", ".versions/context_history.yaml")
 
-class Verifier(Foreign, Governed, Staging):
+class Verifier(Foreign, Governed, Staging, Sides):
     """A vault that is verified, with what was found so far."""
 
     def __init__(self, root, now):
@@ -26,6 +28,9 @@ class Verifier(Foreign, Governed, Staging):
         self.bindings, self.binds, self.chains = [], {}, []
         self.config, self.frontmatter, self.recorded, self.kept, self.trusted = {}, {}, {}, [], None
         self.reviews, self.parts, self.is_quiet, self.step_lines = [], [], False, None
+        # By hash, and by their order in the log; what a merge takes is judged at the end.
+        self.held, self.places, self.merges, self.pairs, self.main_lines = {}, {}, [], {}, {}
+        self.made = []
         self.moves = {}  # by checkpoint: what approved moves publish
         self.decided = {}  # by checkpoint: what it publishes or retires in a governed vault
         # Checkpoints that retire the configuration, and versions of it, without an approval (REV-1).
@@ -218,8 +223,8 @@ class Verifier(Foreign, Governed, Staging):
         return found
 
     def check_log(self):
-        previous, expected, last_at, is_known, wrong = None, 1, None, True, 0
-        before, self.highest, self.ever, self.head = ({}, {}), {}, set(), {}
+        previous, expected, last_at, is_known, self.hash_faults = None, 1, None, True, 0
+        self.head, before = {}, None
         for entry, maps in zip(self.entries, self.maps(self.entries)):
             number = entry.number or expected
             for code in entry.faults:
@@ -235,24 +240,31 @@ class Verifier(Foreign, Governed, Staging):
             if last_at is not None and millis(entry.at) < last_at:
                 self.find("timestamp-order", checkpoint=number)
             last_at = millis(entry.at)
-            if is_known and (entry is self.entries[0] or previous) and wrong < 100:
-                if sha256(entry.pre_image(previous, *maps)) != entry.hash:
-                    self.find("checkpoint-hash-mismatch", checkpoint=number)
-                    wrong += 1
+            if entry.merged is not None:
+                self.check_items(entry, before, is_known)
+            if is_known and (entry is self.entries[0] or previous):
+                self.check_hash(entry, previous, maps)
             previous = entry.hash
-            self.check_maps(entry, before, maps)
-            entry.maps, before = maps, maps
+            before = self.check_maps(entry, before, maps, number)
+            if before.is_merge or entry.merged is not None or LOG in {*maps[0], *maps[1]} and self.full:
+                self.merges.append((before, entry.merged, is_known))
+            entry.maps = maps
             ids = filter(is_artifact, {*maps[0], *maps[1]})
             self.head = {id: (maps[0].get(id), maps[1].get(id)) for id in ids}
         self.check_strict()
 
-    def check_maps(self, entry, before, maps):
-        """Compares the maps of a checkpoint with those before, and keeps what it changes."""
+    def check_hash(self, entry, previous, maps):
+        if self.hash_faults < 100 and sha256(entry.pre_image(previous, *maps)) != entry.hash:
+            self.find("checkpoint-hash-mismatch", checkpoint=entry.number)
+            self.hash_faults += 1
+
+    def check_maps(self, entry, past, maps, place):
+        """Compares the maps of a checkpoint with those before on its line, and keeps what it changes."""
         number, (versions, hashes) = entry.number, maps
-
-        def mark(maps, id):
-            return (maps[0].get(id), maps[1].get(id))
-
+        made = Held(entry, past, maps)
+        made.place, made.is_side = place, place != number
+        made.highest, made.ever = (dict(past.highest), past.ever) if past else ({}, frozenset())
+        before = past.maps if past else ({}, {})
         in_delta = {*(entry.set or ()), *(entry.removed or ())}
         if not all(map(is_artifact, entry.removed or ())):  # AUDIT-26, STAGE-22
             self.find("field-malformed", checkpoint=number)
@@ -260,55 +272,72 @@ class Verifier(Foreign, Governed, Staging):
             self.find("field-malformed", checkpoint=number)
         for id in sorted({*versions} ^ {*hashes}):
             self.find("checkpoint-hash-missing", id, None, number)
-        ids, past = {*versions, *hashes}, {*before[0], *before[1]}
-        entry.changed = in_delta | {id for id in ids | past if mark(before, id) != mark(maps, id)}
+        ids, past_ids = {*versions, *hashes}, {*before[0], *before[1]}
+        entry.changed = in_delta | {id for id in ids | past_ids if mark(before, id) != mark(maps, id)}
         for id in filter(CHAIN.fullmatch, entry.changed & ids):
-            if None not in mark(maps, id):
+            if None not in mark(maps, id) and not made.is_merge:
                 bound = (CHAIN.fullmatch(id)[1], *mark(maps, id))
-                self.bindings.append((number, entry.at, *bound))
+                self.bindings.append((place, entry.at, *bound))
         for id in filter(STAGED.fullmatch, entry.changed):
             seq, hash = mark(maps, id)
-            if (seq is None) == (hash is None):
-                self.chains.append((number, id, seq, hash))
+            if (seq is None) == (hash is None) and not made.is_merge:
+                self.chains.append((place, id, seq, hash))
         entry.changed = {id for id in entry.changed if is_artifact(id)}
-        for id in filter(is_artifact, past - ids):
-            self.removals.setdefault(id, []).append((number, entry.at))
+        if not made.is_merge:
+            for id in filter(is_artifact, past_ids - ids):
+                self.removals.setdefault(id, []).append((place, entry.at))
         for id, version in versions.items():
-            if version < self.highest.get(id, 0):
+            if version < made.highest.get(id, 0):
                 self.find("version-regression", id, version, number)
-            self.highest[id] = max(version, self.highest.get(id, 0))
+            made.highest[id] = max(version, made.highest.get(id, 0))
             if not is_artifact(id):
                 continue
-            if is_reserved(id) and id not in self.ever:
+            if is_reserved(id) and id not in made.ever:
                 self.find("id-collision", id)
             if mark(before, id) != mark(maps, id):
-                self.seals.setdefault(id, []).append((number, *mark(maps, id), entry.at))
-        self.ever |= {*filter(is_artifact, ids)}
-        if entry.trigger not in entry.changed:
-            known = entry.trigger in self.ever or entry.trigger in self.histories
+                self.seals.setdefault(id, []).append((place, *mark(maps, id), entry.at))
+        made.ever |= {*filter(is_artifact, ids)}
+        if entry.trigger not in entry.changed and not made.is_merge:
+            known = entry.trigger in made.ever or entry.trigger in self.histories
             code = "checkpoint-trigger-" + ("unchanged" if known else "unknown")
             self.find(code, checkpoint=number)
+        self.held[entry.hash] = self.places[place] = made
+        self.made.append(made)
+        return made
 
     def check_strict(self):  # VER-19 to VER-21
         entries = [entry for entry in self.entries if not entry.faults]
         begun = bool(entries) and any(map(is_governance, entries[0].maps[0]))
         wanted = self.configured_forms()
-        self.strict_by_form = strict_checkpoints(self.full, begun, wanted, len(self.entries))
-        governed = {entry.number for entry in entries if self.rules_before(entry.number)}
+        main = [one for one in wanted if one[0] == int(one[0])]
+        self.strict_by_form = strict_checkpoints(self.full, begun, main, len(self.entries))
+        for place, made in self.places.items():
+            if made.is_side and self.is_strict_by_form(made, begun, wanted):
+                self.strict_by_form.add(place)
+        governed = {place for place in self.places if self.rules_before(place)}
         self.strict = self.strict_by_form | governed
-        if self.full and begun and not any(form == "full" for _, form in wanted):
+        if self.full and begun and not any(form == "full" for _, form in main):
             self.find("foreign-log")
-        last_at = None
-        for entry in entries:
-            if entry.number in self.strict:
-                documents = [id for id in entry.changed if not is_governance(id)] or entry.changed
-                if not entry.changed:
-                    self.find("field-malformed", checkpoint=entry.number)
-                elif entry.trigger != max(documents, key=str.encode):
-                    self.find("checkpoint-trigger-mismatch", checkpoint=entry.number)
-                if last_at == millis(entry.at):
-                    self.find("timestamp-order", checkpoint=entry.number)
-            last_at = millis(entry.at)
+        for made in (one for one in self.made if one.place in self.strict):
+            ids = made.entry.changed
+            documents = [id for id in ids if not is_governance(id)] or ids
+            if made.is_merge:
+                pass
+            elif not ids:
+                self.find("field-malformed", checkpoint=made.number)
+            elif made.entry.trigger != max(documents, key=str.encode):
+                self.find("checkpoint-trigger-mismatch", checkpoint=made.number)
+            if made.before and millis(made.before.at) == millis(made.at):
+                self.find("timestamp-order", checkpoint=made.number)
+        for made, items, is_known in self.merges:
+            self.check_merge(made, items, is_known)
+
+    @staticmethod
+    def is_strict_by_form(made, begun, wanted):
+        """Whether a checkpoint of a side line is strict, by the forms sealed on its own line."""
+        numbers = {one.place: n for n, one in enumerate(reversed([*made.line]), 1)}
+        own = [(numbers[place], form) for place, form in wanted if place in numbers]
+        return len(numbers) in strict_checkpoints(False, begun, own, len(numbers))
 
     def check_changes(self, artifacts):  # AUDIT-18, AUDIT-20, AUDIT-22
         """Compares the change logs with the log."""
@@ -321,16 +350,12 @@ class Verifier(Foreign, Governed, Staging):
         except (Refused, UnicodeDecodeError):
             self.find("audit-malformed")
             files = {}
-        recorded = min((n for n, begun in self.recorded.items() if begun), default=None)
         hashes = {entry.number: entry.hash for entry in self.entries if not entry.faults}
         count = max(hashes, default=0)
-        owed = {n for n in self.strict if recorded and recorded <= n <= count}
-        last = 0
-        must_bind = set()
-        for n in range(1, count + 1):
-            last = n if n in self.binds else last
-            if n in self.strict_by_form and self.binds.get(last):
-                must_bind.add(n)
+        recorded = {n for n, begun in self.recorded.items() if begun}
+        owed = {n for n in self.strict if n <= count and not self.is_merge(n) and self.latest(n, recorded) is not None}
+        must_bind = {n for n in self.strict_by_form if n <= count and self.binds.get(self.latest(n, self.binds))}
+        must_bind -= set(filter(self.is_merge, must_bind))  # MERGE-22
         log = [hashes.get(n + 1) for n in range(count)]
         histories = {
             id: {entry.version: entry.chain_hash for entry in artifact.history.entries}
@@ -344,10 +369,17 @@ class Verifier(Foreign, Governed, Staging):
             "changed": changed if self.whole else {}, "kinds": kinds, "now": self.now,
             "retention": min(self.kept, default=None),
         }
+        if self.has_sides:
+            compared |= {
+                "sides": {(one.number, one.hash): one.place for one in self.made if one.is_side},
+                "is_before": self.is_before, "aside": self.versions_aside(artifacts),
+                "chain_at": lambda place, id: mark(self.places[place].maps, id) if place in self.places else (None, None),
+            }
+            compared["changed"] |= {one.place: one.entry.changed for one in self.made if one.is_side and self.whole}
         found = check_changes(files, log, owed, (), self.bindings, must_bind, histories, may, self.chains, compared)
-        self.trusted = trusted_from(files, log, self.now)
+        self.trusted = trusted_from(files, log, self.now, compared.get("sides", {}))
         for code, number in found:
-            self.find(code, checkpoint=number)
+            self.find(code, checkpoint=self.places[number].number if number in self.places else number)
         self.check_accesses(files)
 
     @staticmethod

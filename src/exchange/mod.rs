@@ -1,3 +1,4 @@
-//! Conversion between the formats of a vault.
+//! Conversion between the formats of a vault, and merging of its branches.
 
 pub(crate) mod convert;
+pub(crate) mod merge;

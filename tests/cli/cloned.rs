@@ -5,7 +5,7 @@ use crate::anchored::git;
 use crate::harness::Place;
 
 const TEXT: &str = "* -text -whitespace -ident -filter -working-tree-encoding linguist-generated\n\
-                    v*.md -merge\nhistory.yaml diff=ctx\ncheckpoints.jsonl diff=ctx\n";
+                    v*.md -merge\nhistory.yaml diff=ctx merge=ctx\ncheckpoints.jsonl diff=ctx merge=ctx\n";
 /// Attributes that convert every text, each in the spelling of another repository.
 const CONVERTING: [&str; 4] = [
     "* text=auto\n",

@@ -43,10 +43,11 @@ fn a_new_folder_becomes_a_vault_with_nothing_in_it() {
     "#);
     assert_eq!(
         place.read("team/.gitattributes"),
-        "**/.versions/** -text -whitespace -ident -filter -working-tree-encoding linguist-generated\n\
+        "*.md merge=ctx\ncontext.yaml merge=ctx\n\
+         **/.versions/** -text -whitespace -ident -filter -working-tree-encoding linguist-generated\n\
          **/.versions/**/v*.md -merge\n\
-         **/.versions/**/history.yaml diff=ctx\n\
-         **/.versions/**/checkpoints.jsonl diff=ctx\n"
+         **/.versions/**/history.yaml diff=ctx merge=ctx\n\
+         **/.versions/**/checkpoints.jsonl diff=ctx merge=ctx\n"
     );
     assert_eq!(place.read("team/.context/.gitignore"), "local/\n");
     assert!(place.path("team/nodes").is_dir());

@@ -92,6 +92,7 @@ mod mcp_vaults;
 mod mcp_writing;
 mod meant;
 mod merged;
+mod merging;
 mod moved;
 mod naming;
 mod not_for_use;

@@ -68,6 +68,7 @@ fn links_of_the_documentation_lead_somewhere() {
         "docs/auditor.md",
         "docs/json.md",
         "docs/ci.md",
+        "docs/git.md",
         "docs/hooks.md",
         "docs/walkthrough.md",
         "docs/compliance.md",

@@ -73,9 +73,11 @@ fn textconv_reads_a_file_outside_of_a_vault() {
     place.ctx("textconv file --json").exits(2);
     let attributes = Place::vault().read(".gitattributes");
     assert_snapshot!(attributes, @"
+    *.md merge=ctx
+    context.yaml merge=ctx
     **/.versions/** -text -whitespace -ident -filter -working-tree-encoding linguist-generated
     **/.versions/**/v*.md -merge
-    **/.versions/**/history.yaml diff=ctx
-    **/.versions/**/checkpoints.jsonl diff=ctx
+    **/.versions/**/history.yaml diff=ctx merge=ctx
+    **/.versions/**/checkpoints.jsonl diff=ctx merge=ctx
     ");
 }

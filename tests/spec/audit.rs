@@ -11,6 +11,7 @@ use contextnest::prove::verify::{
     Acknowledgers, Binding, BoundChains, Compared, NamedKind, Recorded, compare_changes,
 };
 use contextnest::record::audit::{Cuts, Logs, Tail, TraceId, Verified};
+use contextnest::record::checkpoint::merge::Held;
 use proptest::prelude::*;
 use proptest::sample::Index;
 use serde::Deserialize;
@@ -324,6 +325,7 @@ fn change_logs_are_compared_with_the_checkpoints() {
         let folder = folder(&case.files);
         let digests = case.checkpoints.iter().map(|hash| hash.parse::<Digest>().unwrap());
         let hashes = (1..).map(CheckpointNumber).zip(digests).collect::<BTreeMap<_, _>>();
+        let held = Held::of_main(hashes.clone());
         let begin = case.strict_from.zip(case.recorded_from).map(|(a, b)| a.max(b));
         let numbers = hashes.keys().copied();
         let owed = numbers.filter(|number| begin.is_some_and(|begin| number.0 >= begin)).collect();
@@ -353,8 +355,9 @@ fn change_logs_are_compared_with_the_checkpoints() {
         }
         let chains = &chains;
         let recorded = Recorded {
-            hashes: &hashes,
+            held: &held,
             owed,
+            owed_sides: Vec::new(),
             tails,
             bindings,
             must_bind,
@@ -375,7 +378,7 @@ fn change_logs_are_compared_with_the_checkpoints() {
             let hash = |version: Version| history?.get(&version.to_string())?.parse().ok();
             let kinds = case.kinds.get(id.as_str());
             let kind = |version: Version, _: &str| kind_of(kinds?.get(&version.to_string())?);
-            [steps.contradictions(id, hash), steps.mistaken(id, kind)].concat()
+            [steps.contradictions(id, hash, |_, _| false), steps.mistaken(id, kind)].concat()
         }));
         let mut found: Vec<(String, Option<u64>)> = found
             .into_iter()
@@ -393,11 +396,12 @@ fn an_interrupted_command_excuses_no_checkpoint_that_must_bind_a_line() {
     let folder = tempfile::tempdir().unwrap();
     let logs = Logs::open(folder.path()).unwrap();
     let number = CheckpointNumber(2);
-    let hashes = [(number, Digest::of(b"2"))].into();
+    let held = Held::of_main([(number, Digest::of(b"2"))]);
     let found = |must_bind, interrupted| {
         let recorded = Recorded {
-            hashes: &hashes,
+            held: &held,
             owed: vec![number],
+            owed_sides: Vec::new(),
             tails: [].into_iter().collect(),
             bindings: &[],
             must_bind,

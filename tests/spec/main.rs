@@ -18,6 +18,7 @@ mod history;
 mod interop;
 mod layers;
 mod links;
+mod merge;
 mod obsidian;
 mod pack;
 mod publish;

@@ -8,10 +8,10 @@ use std::path::{Path, PathBuf};
 use crate::vectors::root;
 
 /// The areas whose rules have numbers.
-const AREAS: [&str; 24] = [
+const AREAS: [&str; 25] = [
     "STAGE", "STEW", "REV", "VAULT", "YAML", "DOC", "HIST", "CKPT", "URI", "SEC", "SEL", "PUB",
     "TXN", "GRAPH", "SRC", "RES", "IDX", "SEARCH", "AUDIT", "EVID", "DERIV", "THREAT", "VER",
-    "MCP",
+    "MCP", "MERGE",
 ];
 
 fn texts(folder: &Path, endings: &[&str], found: &mut Vec<(PathBuf, String)>) {

@@ -60,7 +60,11 @@ pub(crate) fn vault_in(root: &Path, base: &str, changes: &BTreeMap<String, Optio
     Vault::open(root).unwrap()
 }
 
-fn write_all(root: &Path, base: &BTreeMap<String, File>, changes: &BTreeMap<String, Option<File>>) {
+pub(crate) fn write_all(
+    root: &Path,
+    base: &BTreeMap<String, File>,
+    changes: &BTreeMap<String, Option<File>>,
+) {
     let kept = base.iter().filter(|(path, _)| !changes.contains_key(*path));
     let changed = changes.iter().filter_map(|(path, file)| Some((path, file.as_ref()?)));
     for (path, file) in kept.chain(changed) {

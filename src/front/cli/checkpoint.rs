@@ -32,6 +32,9 @@ pub(super) struct Checkpoint {
 enum Action {
     /// List checkpoints with what they published or retired, the newest last
     List {
+        /// List the checkpoints of other branches that merges brought, with their own numbers
+        #[arg(long)]
+        merged: bool,
         #[command(flatten)]
         limit: Limit,
     },
@@ -63,7 +66,7 @@ pub(super) fn run(args: &Checkpoint, session: &mut Session<'_>) -> Result<Answer
         _ => {}
     }
     let vault = session.vault()?;
-    if let (Action::List { limit }, false) = (&args.action, session.ui.json) {
+    if let (Action::List { limit, merged: false }, false) = (&args.action, session.ui.json) {
         let source = session.source(&vault, Need::Versions)?;
         let head = Snapshot::of(&vault, &source, None)?;
         head.check_rules()?;
@@ -83,8 +86,15 @@ pub(super) fn run(args: &Checkpoint, session: &mut Session<'_>) -> Result<Answer
     head.check_rules()?;
     match &args.action {
         Action::Rebuild(_) | Action::Convert(_) | Action::Adopt(_) => {}
-        Action::List { limit } => {
-            let mut checkpoints = chronicle.checkpoints().to_vec();
+        Action::List { limit, merged: true } if !session.ui.json => {
+            let sides = chronicle.sides().map(|side| seen(side, &head)).collect();
+            list(session, sides, *limit, &head);
+        }
+        Action::List { limit, merged } => {
+            let mut checkpoints = match merged {
+                true => chronicle.sides().collect(),
+                false => chronicle.checkpoints().to_vec(),
+            };
             let omitted = limit.last(&mut checkpoints);
             session.recording.listed = Some(checkpoints.len());
             session.ui.report(&limit::report(CheckpointsReport::new(&checkpoints, &head), omitted));
@@ -144,7 +154,7 @@ fn list(session: &mut Session<'_>, mut events: Vec<Event>, limit: Limit, head: &
         ]
     };
     let rows: Vec<Vec<String>> = events.iter().map(row).collect();
-    if rows.is_empty() && omitted == 0 {
+    if rows.is_empty() && omitted == 0 && head.checkpoint() == CheckpointNumber::NONE {
         session.ui.note("hint: there is no checkpoint yet; `ctx publish --all` makes the first");
     }
     session.ui.table(&rows);

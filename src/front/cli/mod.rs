@@ -41,6 +41,7 @@ mod list;
 #[cfg(feature = "mcp")]
 mod mcp;
 mod meant;
+mod merge;
 mod mv;
 mod neighbors;
 mod next;
@@ -182,6 +183,8 @@ enum Given {
     Retire(retire::Retire),
     Restore(restore::Restore),
     Mv(mv::Mv),
+    Merge(merge::Merge),
+    MergeDriver(merge::MergeDriver),
     Submit(submit::Submit),
     Review(review::Review),
     Approve(decide::Approve),
@@ -332,6 +335,8 @@ fn dispatch(given: Given, session: &mut Session<'_>) -> Result<Answer, Failure> 
         Given::Retire(args) => retire::run(&args, session),
         Given::Restore(args) => restore::run(&args, session),
         Given::Mv(args) => mv::run(&args, session),
+        Given::Merge(args) => merge::run(&args, session),
+        Given::MergeDriver(args) => merge::drive(&args, session),
         Given::Submit(args) => submit::run(&args, session),
         Given::Review(args) => review::run(&args, session),
         Given::Approve(args) => decide::approve(&args, session),

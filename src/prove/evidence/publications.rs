@@ -91,28 +91,29 @@ pub(crate) fn publications(
 ) -> Vec<Publication> {
     let faults = Faults::of(chronicle, vault.files());
     let is_in = |at: Timestamp| from.is_none_or(|from| at >= from) && to.is_none_or(|to| at < to);
-    let events: Vec<&Checkpoint> =
-        chronicle.checkpoints().iter().copied().filter(|event| is_in(event.at)).collect();
-    let set = events.iter().flat_map(|event| event.set.iter().map(|(id, _)| id));
-    let ids: BTreeSet<&DocumentId> =
-        set.chain(events.iter().flat_map(|event| &event.removed)).collect();
+    let events = chronicle.checkpoints().iter().copied();
+    let changes = events.flat_map(|event| event.changes().map(move |change| (event, change)));
+    let mut changes: Vec<_> = changes.filter(|(_, (_, at, _))| is_in(*at)).collect();
+    // The changes of a merge have the times of their own events.
+    changes.sort_by_key(|(event, (id, at, _))| (event.number, *at, *id));
+    let ids: BTreeSet<&DocumentId> = changes.iter().map(|(_, (id, ..))| *id).collect();
     let ids: Vec<&DocumentId> = ids.into_iter().collect();
     let facts: BTreeMap<&DocumentId, Result<Vec<Fact>, String>> =
         ids.into_par_iter().map(|id| (id, facts(vault, id))).collect();
     let approvals = Sealings::new(Searched::new(chronicle.checkpoints().to_vec()));
     let mut rows = Vec::new();
-    for event in events {
-        let set = event.set.iter().map(|(id, mark)| published(event, id, mark, &facts[id]));
-        let removed = event.removed.iter().map(|id| removed(event, id, &facts[id]));
-        let mut of_event: Vec<Publication> = set.chain(removed).collect();
-        of_event.sort_by(|a, b| a.id.cmp(&b.id));
-        for row in of_event.iter_mut().filter(|row| row.why.is_none()) {
-            row.why = unapproved(vault.files(), &approvals, event, row);
+    for (event, (id, at, mark)) in changes {
+        let mut row = match &mark {
+            Some(mark) => published((event, at), id, mark, &facts[id]),
+            None => removed((event, at), id, &facts[id]),
+        };
+        if row.why.is_none() {
+            row.why = unapproved(vault.files(), &approvals, event, &row, mark);
         }
         if let Some(why) = faults.at(event.number) {
-            of_event.iter_mut().for_each(|row| row.why = Some(why.to_owned()));
+            row.why = Some(why.to_owned());
         }
-        rows.extend(of_event);
+        rows.push(row);
     }
     rows
 }
@@ -123,8 +124,9 @@ fn unapproved(
     approvals: &Sealings<'_>,
     event: &Checkpoint,
     row: &Publication,
+    mark: Option<Mark>,
 ) -> Option<String> {
-    let found = match event.mark_of(&row.id).and_then(Mark::sealed) {
+    let found = match mark.as_ref().and_then(Mark::sealed) {
         Some((version, hash)) => {
             let history = replay::load(files, &row.id).ok()?;
             approvals.version(files, (&row.id, &history), (version, &hash))
@@ -163,7 +165,7 @@ impl Faults {
 }
 
 fn published(
-    event: &Checkpoint,
+    event: (&Checkpoint, Timestamp),
     id: &DocumentId,
     mark: &Mark,
     facts: &Result<Vec<Fact>, String>,
@@ -188,10 +190,14 @@ fn published(
     row(event, Act::Published, (id, mark.version), fact, why)
 }
 
-fn removed(event: &Checkpoint, id: &DocumentId, facts: &Result<Vec<Fact>, String>) -> Publication {
+fn removed(
+    event: (&Checkpoint, Timestamp),
+    id: &DocumentId,
+    facts: &Result<Vec<Fact>, String>,
+) -> Publication {
     let retirement = facts
         .as_ref()
-        .map(|facts| facts.iter().find(|fact| fact.entry.retired_at() == Some(event.at)));
+        .map(|facts| facts.iter().find(|fact| fact.entry.retired_at() == Some(event.1)));
     let (act, fact, why) = match retirement {
         Err(why) => (Act::Removed, None, Some(why.clone())),
         Ok(None) => (
@@ -205,7 +211,7 @@ fn removed(event: &Checkpoint, id: &DocumentId, facts: &Result<Vec<Fact>, String
 }
 
 fn row(
-    event: &Checkpoint,
+    (event, at): (&Checkpoint, Timestamp),
     act: Act,
     (id, version): (&DocumentId, Option<Version>),
     fact: Option<&Fact>,
@@ -213,7 +219,7 @@ fn row(
 ) -> Publication {
     Publication {
         checkpoint: event.number,
-        at: event.at,
+        at,
         checkpoint_hash: event.hash,
         act,
         id: id.clone(),

@@ -14,6 +14,7 @@ use crate::record::checkpoint::log::Log;
 use crate::record::trusted_head::{self, Head, HeadError, TrustError};
 use crate::values::model::digest::Digest;
 use crate::values::model::layout::limit;
+use crate::values::model::number::CheckpointNumber;
 use crate::values::model::timestamp::Timestamp;
 use crate::write::commit::expect::{self, Expect, ExpectError};
 use crate::write::commit::keep;
@@ -93,6 +94,9 @@ pub(crate) enum RebuildError {
     /// The rebuild needs `force`, or more than that.
     #[error(transparent)]
     Refused(#[from] Refused),
+    /// The log has merges, which do not follow from the histories alone (MERGE-28).
+    #[error("checkpoint {0} merged another log, and a rebuild would lose it")]
+    Merged(CheckpointNumber),
     /// Both log files exist and differ.
     #[error(transparent)]
     Log(#[from] LogError),
@@ -120,6 +124,9 @@ pub(crate) fn rebuild_log(
 ) -> Result<Replacement, RebuildError> {
     let _lock = if request.dry_run { None } else { Some(vault.lock(request.holder)?) };
     let old = trusted_head::read_log(vault)?;
+    if let Some(merge) = old.entries.iter().flatten().find(|one| one.is_merge()) {
+        return Err(RebuildError::Merged(merge.number));
+    }
     if vault.history().is_sparse()
         && let Some(path) = vault.gone().first_of_record()
     {

@@ -91,8 +91,9 @@ impl AnchorSource {
 enum Known {
     /// Hash of some checkpoint of the log.
     Somewhere(Digest),
-    /// Head that the log once had.
-    Head(Head),
+    /// Head that the log once had; with the checkpoint that its side line leaves, if the log holds
+    /// it on one and it is known how it came there (MERGE-25).
+    Head(Head, Option<CheckpointNumber>),
     /// Hashes that checkpoints 1, 2, 3 and so on once had.
     Sequence(Vec<Digest>),
     /// Hashes at a merge base, and at the revision that it is the merge base with.
@@ -108,6 +109,9 @@ pub struct AnchorResult {
     pub checkpoint: CheckpointNumber,
     /// Hash of that checkpoint.
     pub hash: Option<Digest>,
+    /// Checkpoint that the source knows, if it is on a side line. The result is then the checkpoint
+    /// that this line leaves (MERGE-24).
+    pub side: Option<CheckpointNumber>,
 }
 
 impl AnchorResult {
@@ -124,10 +128,11 @@ impl Anchor {
         Self { source: AnchorSource::Expected, known: Known::Somewhere(hash), logs: None }
     }
 
-    /// Makes an anchor of a trusted head.
-    pub fn remembered(trusted: &TrustedHead) -> Self {
+    /// Makes an anchor of a trusted head. `leaves` is the checkpoint that its side line leaves, if
+    /// it is on one and counts as held.
+    pub(super) fn remembered(trusted: &TrustedHead, leaves: Option<CheckpointNumber>) -> Self {
         let source = AnchorSource::Trusted { since: trusted.at };
-        Self { source, known: Known::Head(trusted.head), logs: None }
+        Self { source, known: Known::Head(trusted.head, leaves), logs: None }
     }
 
     /// Makes an anchor of the hashes of all checkpoints at a revision. The log must begin
@@ -156,12 +161,40 @@ impl Anchor {
         Self { logs: Some(logs), ..self }
     }
 
-    /// Checks that the log contains the anchor; returns a finding otherwise.
-    pub(super) fn check(self, view: &View, path: &str) -> Result<AnchorResult, Finding> {
+    /// Checks that the main line of the log contains the anchor, or, if `allow_merged` is true, that
+    /// the log holds it; returns a finding otherwise.
+    pub(super) fn check(
+        self,
+        view: &View,
+        allow_merged: bool,
+        path: &str,
+    ) -> Result<AnchorResult, Finding> {
         let last = view.head_number;
         let hash_of = |number: CheckpointNumber| view.hash_of(number);
         let source = self.source;
-        let held = |checkpoint, hash| AnchorResult { source: source.clone(), checkpoint, hash };
+        let held = |checkpoint, hash| AnchorResult {
+            source: source.clone(),
+            checkpoint,
+            hash,
+            side: None,
+        };
+        let left = |leaves, side| AnchorResult { side, ..held(leaves, view.hash_of(leaves)) };
+        // An anchor on a side line is refused with another reason than one that is nowhere.
+        let lost = |hash: Option<&Digest>, why: Finding| match hash
+            .and_then(|hash| view.held.side_of(hash))
+        {
+            Some((side, leaves)) if allow_merged => Ok(left(leaves, Some(side))),
+            Some((side, leaves)) => {
+                let message = format!(
+                    "checkpoint {side} is {}, and the log holds it on a side line that leaves \
+                         the main line after checkpoint {leaves}",
+                    source.known()
+                );
+                let finding = Finding::new(Code::HeadFork, path, message).checkpoint(side);
+                Err(Finding { expected: hash.map(ToString::to_string), ..finding })
+            }
+            None => Err(why),
+        };
         match self.known {
             Known::Somewhere(hash) => match view.number_of(&hash) {
                 Some(checkpoint) => Ok(held(checkpoint, Some(hash))),
@@ -170,20 +203,27 @@ impl Anchor {
                         "no checkpoint has the expected hash; the log ends at checkpoint {last}"
                     );
                     let finding = Finding::new(Code::HeadRollback, path, message);
-                    Err(Finding { expected: Some(hash.to_string()), ..finding })
+                    let finding = Finding { expected: Some(hash.to_string()), ..finding };
+                    lost(Some(&hash), finding)
                 }
             },
-            Known::Head(head) => match head.is_held(last, hash_of) {
+            Known::Head(head, leaves) => match head.is_held(last, hash_of) {
                 Ok(()) => Ok(held(head.checkpoint, head.hashes.map(|hashes| hashes.last))),
-                Err(why) => Err(finding_of(&why, &source, path)),
+                Err(why) => match leaves {
+                    Some(leaves) => Ok(left(leaves, Some(head.checkpoint))),
+                    None => {
+                        let hash = head.hashes.map(|hashes| hashes.last);
+                        lost(hash.as_ref(), finding_of(&why, &source, path))
+                    }
+                },
             },
             Known::Sequence(hashes) => match sequence(&hashes, view) {
-                Some(why) => Err(finding_of(&why, &source, path)),
+                Some(why) => lost(hashes.last(), finding_of(&why, &source, path)),
                 None => Ok(held(CheckpointNumber::of_count(hashes.len()), hashes.last().copied())),
             },
             Known::Fork { base, theirs } => {
                 if let Some(why) = sequence(&base, view) {
-                    return Err(finding_of(&why, &source, path));
+                    return lost(base.last(), finding_of(&why, &source, path));
                 }
                 let same = CheckpointNumber::sequence()
                     .zip(&theirs)

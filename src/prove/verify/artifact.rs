@@ -16,6 +16,7 @@ use crate::files::vault::config::LogForm;
 use crate::files::vault::files::FileError;
 use crate::policy::in_force::{Decided, Moves};
 use crate::policy::rules::is_act;
+use crate::record::chain::aside::Aside;
 use crate::record::chain::described::Described;
 use crate::record::chain::error::ChainError;
 use crate::record::chain::form::{self, Form, Sizes};
@@ -113,7 +114,9 @@ pub(super) fn check(
     let sealed = if head.is_none() && last > Version::NONE { last.next() } else { last };
     let head_text = match replay::load_beyond(vault.files(), id, sealed) {
         Ok(mut history) => {
-            steps.contradicted(id, Some(&history)).into_iter().for_each(|found| pass.push(found));
+            let is_aside = |version, hash: &str| has_aside(vault, id, names, version, hash);
+            let contradicted = steps.contradicted(id, Some(&history), is_aside);
+            contradicted.into_iter().for_each(|found| pass.push(found));
             let seals = record.seals.iter().map(|seal| (seal.checkpoint, seal.mark));
             let begin = match id.is_document() {
                 true => rules.foreign.begin_of_history(seals, &record.removed_by(), Some(&history)),
@@ -132,11 +135,15 @@ pub(super) fn check(
             pass.review_end(&history, steps);
             pass.sealed(&history);
             pass.unsealed(&history);
+            pass.aside(Some(&history));
             text
         }
         Err(why) => {
-            steps.contradicted(id, None).into_iter().for_each(|found| pass.push(found));
+            let is_aside = |version, hash: &str| has_aside(vault, id, names, version, hash);
+            let contradicted = steps.contradicted(id, None, is_aside);
+            contradicted.into_iter().for_each(|found| pass.push(found));
             pass.no_history(&why);
+            pass.aside(None);
             None
         }
     };
@@ -146,11 +153,28 @@ pub(super) fn check(
     pass.checked
 }
 
+/// Returns true if a history aside has a version with a chain hash.
+fn has_aside(
+    vault: &Vault,
+    id: &DocumentId,
+    names: Option<&[String]>,
+    version: Version,
+    chain_hash: &str,
+) -> bool {
+    let may_exist = names.is_none_or(|names| names.iter().any(|name| name == layout::ASIDE));
+    let has = |aside: &Aside<'_>| {
+        let history = aside.load().ok();
+        let entry = history.as_ref().and_then(|history| history.entry(version));
+        entry.is_some_and(|entry| entry.chain_hash.to_string() == chain_hash)
+    };
+    may_exist && Aside::all(vault.files(), id).iter().any(has)
+}
+
 /// State of the check of one artifact.
 pub(super) struct Pass<'p> {
     pub(super) vault: &'p Vault,
     pub(super) id: &'p DocumentId,
-    names: Option<&'p [String]>,
+    pub(super) names: Option<&'p [String]>,
     pub(super) view: &'p View,
     pub(super) rules: &'p Rules,
     pub(super) moves: &'p Moves,
@@ -214,7 +238,9 @@ impl Pass<'_> {
         let code = match why {
             ChainError::HistoryMissing if self.sealed.record.seals.is_empty() => {
                 // An empty folder, or uncommitted files of an interrupted command.
-                let names = self.vault.files().names(&self.id.history_dir()).unwrap_or_default();
+                let mut names =
+                    self.vault.files().names(&self.id.history_dir()).unwrap_or_default();
+                names.retain(|name| name != layout::ASIDE);
                 self.checked.orphaned = names.iter().any(|name| layout::is_version_file(name));
                 if !names.is_empty() {
                     let message = "its folder has files, but no history";
@@ -296,7 +322,8 @@ impl Pass<'_> {
         }
         let stored = history.entries().filter_map(|entry| entry.text_path(self.id));
         let stored: BTreeSet<String> = stored.chain([self.id.history_path()]).collect();
-        for path in names.iter().map(|name| format!("{dir}/{name}")) {
+        let names = names.iter().filter(|name| *name != layout::ASIDE);
+        for path in names.map(|name| format!("{dir}/{name}")) {
             if !stored.contains(&path) {
                 let message = "no entry of the history uses this file";
                 self.push(Finding::new(Code::Unfinished, path, message));
@@ -522,6 +549,12 @@ impl Pass<'_> {
     }
 
     fn chain_error(&mut self, entry: &Entry, why: &ChainError) {
+        let finding = self.chain_fault(entry, why);
+        self.push(finding);
+    }
+
+    /// Returns the finding for a fault of an entry.
+    pub(super) fn chain_fault(&self, entry: &Entry, why: &ChainError) -> Finding {
         let version = entry.version;
         let code = match why {
             ChainError::ContentHash { .. } => Code::ContentHashMismatch,
@@ -544,12 +577,12 @@ impl Pass<'_> {
         };
         let finding = Finding::new(code, path, shown_text(why));
         let finding = finding.version(version);
-        self.push(match why {
+        match why {
             ChainError::ContentHash { expected, found }
             | ChainError::ChainHash { expected, found } => finding.values(expected, found),
             ChainError::SelfMismatch { expected, found } => finding.values(expected, found),
             _ => finding,
-        });
+        }
     }
 
     /// Returns the path of the file that contains the text or the diff of a version.
@@ -643,7 +676,7 @@ const DERIVED_FROM: &str = "derived_from";
 
 const EPOCH: Timestamp = Timestamp::MIN;
 
-fn code_of(kind: FaultKind) -> Code {
+pub(super) fn code_of(kind: FaultKind) -> Code {
     match kind {
         FaultKind::EntryMalformed => Code::EntryMalformed,
         FaultKind::FieldMalformed => Code::FieldMalformed,

@@ -20,6 +20,7 @@ use crate::record::audit::{
 use crate::record::chain::replay;
 use crate::record::checkpoint::chronicle::Chronicle;
 use crate::record::checkpoint::event::Checkpoint;
+use crate::record::checkpoint::merge::Held;
 use crate::record::checkpoint::state::Bound;
 use crate::values::model::digest::Digest;
 use crate::values::model::id::DocumentId;
@@ -35,10 +36,12 @@ const ADDED_LATER: &str = "its command was interrupted after the commit, and the
 /// Data that change logs are compared with.
 #[derive(Debug)]
 pub struct Recorded<'r> {
-    /// Hash of each checkpoint.
-    pub hashes: &'r BTreeMap<CheckpointNumber, Digest>,
+    /// The checkpoints that the log holds.
+    pub held: &'r Held,
     /// Checkpoints whose events need a line.
     pub owed: Vec<CheckpointNumber>,
+    /// Checkpoints of side lines whose events need a line, with their hashes.
+    pub owed_sides: Vec<(CheckpointNumber, String)>,
     /// Last lines that this user wrote.
     pub tails: Tails,
     /// Lines that checkpoints bind.
@@ -146,13 +149,23 @@ fn check_changes(vault: &Vault, view: &View, rules: &Rules) -> (Vec<Finding>, St
 fn recorded<'v>(vault: &Vault, view: &'v View, rules: &Rules) -> Recorded<'v> {
     let from = rules.recorded_from.map_or(u64::MAX, |from| from.0);
     let numbers = (from..=view.head_number.0).map(CheckpointNumber);
-    let must_bind = view.hashes.keys().copied().filter(|number| rules.is_bound(*number));
+    // A merge has neither a line nor a bound one (MERGE-22).
+    let is_event = |number: &CheckpointNumber| !view.merges.contains(number);
+    let numbers = numbers.filter(is_event);
+    let must_bind = view.held.of_main_line().map(|(number, _)| number).filter(is_event);
+    let must_bind = must_bind.filter(|number| rules.is_bound(*number));
     let unwritten = changes::unwritten(vault, |number| view.hash_of(number));
     let is_last = unwritten.iter().any(|one| one.checkpoint() == view.head_number);
     Recorded {
         interrupted: (is_last && view.complete).then_some(view.head_number),
-        hashes: &view.hashes,
+        held: &view.held,
         owed: numbers.filter(|number| rules.is_strict(*number)).collect(),
+        owed_sides: rules
+            .recorded_from
+            .iter()
+            .flat_map(|from| view.held.sides_from(*from))
+            .map(|(number, hash)| (number, hash.to_owned()))
+            .collect(),
         // Missing lines of this user are checked separately, with those of other refs.
         tails: Tails::default(),
         bindings: &view.bindings,
@@ -255,11 +268,12 @@ pub(super) fn bound(vault: &Vault, chronicle: &Chronicle<'_>) -> io::Result<Vec<
     if bindings.is_empty() {
         return Ok(Vec::new());
     }
-    let (hashes, chains) = (BTreeMap::new(), BoundChains::default());
+    let (held, chains) = (Held::default(), BoundChains::default());
     let mut said = Said::new(Recorded {
         chains: &chains,
-        hashes: &hashes,
+        held: &held,
         owed: Vec::new(),
+        owed_sides: Vec::new(),
         tails: Tails::default(),
         bindings: &bindings,
         must_bind: Vec::new(),
@@ -377,9 +391,12 @@ struct Contradiction {
 
 /// State of the lines read so far.
 struct Said<'r> {
-    hashes: &'r BTreeMap<CheckpointNumber, Digest>,
+    held: &'r Held,
     /// Last lines of this user that were not read yet.
     lost: Tails,
+    /// Checkpoints of side lines that need a line, and those that have one or were acknowledged.
+    owed_sides: Vec<(CheckpointNumber, String)>,
+    recorded_sides: BTreeSet<String>,
     /// Checkpoints that have a line.
     recorded: BTreeSet<CheckpointNumber>,
     contradictions: Vec<Contradiction>,
@@ -412,7 +429,7 @@ struct Said<'r> {
 
 impl<'r> Said<'r> {
     fn new(recorded: Recorded<'r>) -> Self {
-        let Recorded { hashes, tails: lost, bindings, chains, .. } = recorded;
+        let Recorded { held, owed_sides, tails: lost, bindings, chains, .. } = recorded;
         let Recorded { acknowledgers, interrupted, compared, .. } = recorded;
         let mut unmet: BTreeMap<(String, u64), Vec<&Binding>> = BTreeMap::new();
         for binding in bindings {
@@ -424,8 +441,10 @@ impl<'r> Said<'r> {
             binding: bindings.iter().map(|binding| binding.checkpoint).collect(),
             lines: None,
             named: Named::new(chains),
-            hashes,
+            held,
             lost,
+            owed_sides,
+            recorded_sides: BTreeSet::new(),
             recorded: BTreeSet::new(),
             contradictions: Vec::new(),
             acknowledgers,
@@ -435,7 +454,7 @@ impl<'r> Said<'r> {
             doubtful: BTreeMap::new(),
             declared: Vec::new(),
             steps: Steps::default(),
-            told: Told::new(hashes, compared),
+            told: Told::new(held, compared),
             dismissed: Vec::new(),
         }
     }
@@ -449,10 +468,18 @@ impl<'r> Said<'r> {
         self.told.take(line, change);
         match change {
             Change::Event { sealed, .. } if self.is_held(Some(sealed)) => {
-                self.recorded.insert(CheckpointNumber(sealed.checkpoint));
+                let number = CheckpointNumber(sealed.checkpoint);
+                match self.held.is_main(number, &sealed.hash) {
+                    true => drop(self.recorded.insert(number)),
+                    false => drop(self.recorded_sides.insert(sealed.hash.clone())),
+                }
             }
             Change::Acknowledge { acknowledged, reason } if self.is_held(Some(acknowledged)) => {
-                self.acknowledge(line, acknowledged.checkpoint, reason);
+                let number = CheckpointNumber(acknowledged.checkpoint);
+                match self.held.is_main(number, &acknowledged.hash) {
+                    true => self.acknowledge(line, acknowledged.checkpoint, reason),
+                    false => drop(self.recorded_sides.insert(acknowledged.hash.clone())),
+                }
             }
             Change::Event { sealed, .. } | Change::Acknowledge { acknowledged: sealed, .. } => {
                 self.contradictions.push(Contradiction {
@@ -592,8 +619,7 @@ impl<'r> Said<'r> {
     /// precedes every log.
     fn is_held(&self, head: Option<&HeadRef>) -> bool {
         head.is_none_or(|head| {
-            let found = self.hashes.get(&CheckpointNumber(head.checkpoint));
-            found.is_some_and(|found| found.to_string() == head.hash)
+            self.held.place_of(CheckpointNumber(head.checkpoint), &head.hash).is_some()
         })
     }
 
@@ -609,7 +635,7 @@ impl<'r> Said<'r> {
             // Times are written in one form, so they compare as texts.
             let declared = self.declared.iter().find(|(when, _)| when >= at);
             let number = CheckpointNumber(sealed.checkpoint);
-            let has = match self.hashes.get(&number) {
+            let has = match self.held.main(number) {
                 Some(_) => "has with another hash",
                 None => "lacks",
             };
@@ -629,20 +655,30 @@ impl<'r> Said<'r> {
     }
 
     fn missing(&self, owed: Vec<CheckpointNumber>) -> impl Iterator<Item = Finding> {
-        owed.into_iter().filter(|number| self.is_missing(*number)).map(|number| {
-            let message = "no line of a change log records the event";
-            let is_interrupted = self.interrupted == Some(number);
-            let (code, why) = match self.acknowledged.get(&number) {
-                Some(why) => (Code::AuditAcknowledged, Some(why)),
-                None if is_interrupted => (Code::Interrupted, None),
-                None => (Code::AuditMissing, self.doubtful.get(&number)),
-            };
-            let why = match code {
-                Code::Interrupted => Some(ADDED_LATER),
-                _ => why.map(String::as_str),
-            };
-            let message = why.map_or_else(|| message.to_owned(), |why| format!("{message}; {why}"));
-            Finding::new(code, AUDIT_DIR, message).checkpoint(number)
-        })
+        let sides = self.owed_sides.iter().filter(|(_, hash)| !self.recorded_sides.contains(hash));
+        let sides = sides.map(|(number, hash)| {
+            let message = "no line of a change log records the event, which is on a side line";
+            let finding = Finding::new(Code::AuditMissing, AUDIT_DIR, message).checkpoint(*number);
+            Finding { expected: Some(hash.clone()), ..finding }
+        });
+        owed.into_iter()
+            .filter(|number| self.is_missing(*number))
+            .map(|number| {
+                let message = "no line of a change log records the event";
+                let is_interrupted = self.interrupted == Some(number);
+                let (code, why) = match self.acknowledged.get(&number) {
+                    Some(why) => (Code::AuditAcknowledged, Some(why)),
+                    None if is_interrupted => (Code::Interrupted, None),
+                    None => (Code::AuditMissing, self.doubtful.get(&number)),
+                };
+                let why = match code {
+                    Code::Interrupted => Some(ADDED_LATER),
+                    _ => why.map(String::as_str),
+                };
+                let message =
+                    why.map_or_else(|| message.to_owned(), |why| format!("{message}; {why}"));
+                Finding::new(code, AUDIT_DIR, message).checkpoint(number)
+            })
+            .chain(sides)
     }
 }

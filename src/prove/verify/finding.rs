@@ -57,6 +57,7 @@ codes! {
     TooLarge "too-large" Class::Damage, "A file exceeds the limit for its kind, in size or in work.";
     CheckpointTriggerMismatch "checkpoint-trigger-mismatch" Class::Damage, "The trigger of a checkpoint of ctx is not the greatest id of the event.";
     HeadRollback "head-rollback" Class::Damage, "The log ends before an anchor.";
+    MergeMismatch "merge-mismatch" Class::Damage, "A checkpoint says that it merged another log, but does not follow from both logs.";
     HeadFork "head-fork" Class::Damage, "The log has another checkpoint in the place of an anchor.";
     AuditMalformed "audit-malformed" Class::Damage, "A line of an audit log in the vault cannot be read, is not in canonical form, or has a value that no writer records.";
     AuditChainMismatch "audit-chain-mismatch" Class::Damage, "A line of an audit log in the vault does not match its hash, or does not follow the line before it.";
@@ -89,6 +90,7 @@ codes! {
     PublishedWithoutHistory "published-without-history" Class::WorkingCopy, "A live file has the status published, but no checkpoint contains the document.";
     DocumentMissing "document-missing" Class::WorkingCopy, "The live file of a published document is missing.";
     PolicyDrift "policy-drift" Class::WorkingCopy, "A live governance file differs from its published version.";
+    HeadMerged "head-merged" Class::Note, "The trusted head is on a side line, and a merge of this user or a commit says how it came there.";
     HeadElsewhere "head-elsewhere" Class::Note, "On another branch or commit, this machine saw a checkpoint that this log lacks.";
     Unfinished "unfinished" Class::Note, "A file or an entry is uncommitted, as an interrupted command leaves it.";
     Interrupted "interrupted" Class::Note, "A command of this user was interrupted after its commit, and the next one completes the event.";

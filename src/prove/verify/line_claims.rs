@@ -1,11 +1,11 @@
 //! Checks claims in lines of change logs other than versions and checkpoints: the head at which
 //! they were written, the ids of an event, and the accesses that a pruning may delete (AUDIT-37).
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 
 use super::finding::{Code, Finding};
 use crate::record::audit::{Change, Event, HeadRef, Line, MAX_DOCUMENTS, VersionRef};
-use crate::values::model::digest::Digest;
+use crate::record::checkpoint::merge::Held;
 use crate::values::model::layout::AUDIT_DIR;
 use crate::values::model::number::CheckpointNumber;
 use crate::values::model::timestamp::Timestamp;
@@ -29,12 +29,13 @@ pub struct Compared<'r> {
 /// State of the lines read so far.
 #[derive(Debug)]
 pub(super) struct Told<'r> {
-    hashes: &'r BTreeMap<CheckpointNumber, Digest>,
+    held: &'r Held,
     with: Compared<'r>,
     /// Event whose lines are being read.
     event: Option<EventLines>,
-    /// Last line of each writer that names a head: its number and the head.
-    heads: HashMap<String, (u64, u64)>,
+    /// Last line of each writer that names a head: its number, and the place and the number of the
+    /// head.
+    heads: HashMap<String, (u64, u64, u64)>,
     wrong: Vec<Wrong>,
     /// First line of each writer that is later than the clock.
     ahead: HashMap<String, Finding>,
@@ -46,6 +47,7 @@ struct EventLines {
     trace: String,
     at: String,
     number: CheckpointNumber,
+    hash: String,
     ids: Vec<String>,
     /// True if each line has the maximum number of ids.
     is_full: bool,
@@ -67,8 +69,8 @@ pub(super) fn false_prunings(
     now: Option<Timestamp>,
     retention: Option<u64>,
 ) -> Vec<Finding> {
-    let hashes = BTreeMap::new();
-    let mut told = Told::new(&hashes, Compared { changed: Changed::new(), now, retention });
+    let held = Held::default();
+    let mut told = Told::new(&held, Compared { changed: Changed::new(), now, retention });
     for line in lines {
         if let Event::Change(Change::Prune { before, .. }) = &line.event {
             told.pruning(line, before);
@@ -78,9 +80,9 @@ pub(super) fn false_prunings(
 }
 
 impl<'r> Told<'r> {
-    pub(super) fn new(hashes: &'r BTreeMap<CheckpointNumber, Digest>, with: Compared<'r>) -> Self {
+    pub(super) fn new(held: &'r Held, with: Compared<'r>) -> Self {
         let (event, heads, wrong, ahead) = Default::default();
-        Self { hashes, with, event, heads, wrong, ahead }
+        Self { held, with, event, heads, wrong, ahead }
     }
 
     /// Returns true if a line is so far ahead of the clock that no honest writer wrote it.
@@ -101,7 +103,10 @@ impl<'r> Told<'r> {
     /// Ends the current event, and compares its ids.
     pub(super) fn end(&mut self) {
         let Some(event) = self.event.take() else { return };
-        let Some(mut changed) = self.with.changed.get(&event.number).cloned() else { return };
+        let of_side = self.held.changed_by_side(event.number, &event.hash);
+        let of_side = of_side.map(|ids| ids.iter().map(String::as_str).collect());
+        let of_main = || self.with.changed.get(&event.number).cloned();
+        let Some(mut changed): Option<Vec<&str>> = of_side.or_else(of_main) else { return };
         changed.sort_unstable();
         changed.dedup();
         // A power cut may lose the last lines of an event with more ids than fit into one line.
@@ -125,7 +130,7 @@ impl<'r> Told<'r> {
         let number = CheckpointNumber(sealed.checkpoint);
         if let Some(event) = &mut self.event
             && line.cause.as_ref() == Some(&event.trace)
-            && event.number == number
+            && (event.number, &event.hash) == (number, &sealed.hash)
         {
             event.is_full &= ids.len() == MAX_DOCUMENTS;
             event.ids.extend(ids.iter().cloned());
@@ -136,14 +141,18 @@ impl<'r> Told<'r> {
             trace: line.trace().to_string(),
             at: line.at.clone(),
             number,
+            hash: sealed.hash.clone(),
             ids: ids.clone(),
             is_full: ids.len() == MAX_DOCUMENTS,
         });
     }
 
     fn holds(&self, head: &HeadRef) -> bool {
-        let found = self.hashes.get(&CheckpointNumber(head.checkpoint));
-        found.is_some_and(|found| found.to_string() == head.hash)
+        self.place_of(head).is_some()
+    }
+
+    fn place_of(&self, head: &HeadRef) -> Option<u64> {
+        self.held.place_of(CheckpointNumber(head.checkpoint), &head.hash)
     }
 
     /// Compares the head of a line with the log, and with the line before it.
@@ -162,14 +171,15 @@ impl<'r> Told<'r> {
                 if !self.holds(sealed) {
                     return;
                 }
-                let before = sealed.checkpoint.saturating_sub(1);
-                let is_before = match head {
+                let number = sealed.checkpoint.saturating_sub(1);
+                let before = self.held.before(CheckpointNumber(sealed.checkpoint), &sealed.hash);
+                let is_before = match (head, before) {
                     // A gap in the log is reported as a gap.
-                    Some(head) if !self.hashes.contains_key(&CheckpointNumber(before)) => {
-                        head.checkpoint == before
+                    (Some(head), None) => head.checkpoint == number,
+                    (Some(head), Some(before)) => {
+                        head.checkpoint == number && head.hash == before.to_string()
                     }
-                    Some(head) => head.checkpoint == before && self.holds(head),
-                    None => before == 0,
+                    (None, _) => number == 0,
                 };
                 if !is_before {
                     let number = sealed.checkpoint;
@@ -190,7 +200,7 @@ impl<'r> Told<'r> {
                 };
                 if !self.holds(head) {
                     let number = head.checkpoint;
-                    let has = match self.hashes.contains_key(&CheckpointNumber(number)) {
+                    let has = match self.held.main(CheckpointNumber(number)).is_some() {
                         true => "has with another hash",
                         false => "lacks",
                     };
@@ -203,11 +213,12 @@ impl<'r> Told<'r> {
         }
         // A line that was added later has the head of its own event.
         let Some(head) = head.filter(|_| !change.is_recovered()) else { return };
-        let last = self.heads.insert(line.writer.clone(), (line.seq, head.checkpoint));
+        let Some(place) = self.place_of(head) else { return };
+        let (number, line_before) = (head.checkpoint, (line.seq, place, head.checkpoint));
+        let last = self.heads.insert(line.writer.clone(), line_before);
         // Lines in the wrong order are reported as such.
-        let last = last.filter(|(seq, last)| *seq < line.seq && *last > head.checkpoint);
-        if let Some((_, last)) = last {
-            let number = head.checkpoint;
+        let last = last.filter(|(seq, last, _)| *seq < line.seq && *last > place);
+        if let Some((_, _, last)) = last {
             let message =
                 format!("line {trace} has the head {number}, but the line before it has {last}");
             self.wrong(line, Some(number), message, true);

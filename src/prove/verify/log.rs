@@ -2,7 +2,7 @@
 
 use crate::record::checkpoint::fault::Duplicate;
 use crate::values::model::number::{CheckpointNumber, Version};
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap};
 use std::fmt::Write as _;
 
 use super::bound_chains::BoundChains;
@@ -18,7 +18,8 @@ use crate::record::checkpoint::event::Checkpoint;
 use crate::record::checkpoint::fault::{EntryFault, LogError};
 use crate::record::checkpoint::log::Log;
 use crate::record::checkpoint::maps::{self, Compared};
-use crate::record::checkpoint::record::{Record, Removal, Seal};
+use crate::record::checkpoint::merge::{Held, Lines, MergeFault};
+use crate::record::checkpoint::record::Record;
 use crate::record::checkpoint::state::{Mark, PublishedSet};
 use crate::record::torn_tail;
 use crate::record::trusted_head::{EventKey, Hashes, Head};
@@ -33,8 +34,14 @@ pub(super) struct View {
     pub(super) records: HashMap<DocumentId, Record>,
     pub(super) head: PublishedSet,
     pub(super) head_number: CheckpointNumber,
-    /// Recorded hash of each checkpoint.
-    pub(super) hashes: BTreeMap<CheckpointNumber, Digest>,
+    /// The checkpoints, with their recorded hashes.
+    pub(super) held: Held,
+    /// The versions that side lines seal, each with the checkpoint that merged them.
+    pub(super) side_marks: HashMap<DocumentId, Vec<(CheckpointNumber, Mark)>>,
+    /// The times of the side lines' checkpoints that remove an artifact.
+    pub(super) side_removals: HashMap<DocumentId, BTreeSet<Timestamp>>,
+    /// The checkpoints that are merges.
+    pub(super) merges: BTreeSet<CheckpointNumber>,
     /// True if checkpoint 1 seals a governance file, which the reference implementation never does.
     pub(super) begun_by_ctx: bool,
     /// True if every entry was read, so that everything absent from the log is missing.
@@ -57,12 +64,12 @@ pub(super) struct View {
 impl View {
     /// Returns the recorded hash of a checkpoint.
     pub(super) fn hash_of(&self, checkpoint: CheckpointNumber) -> Option<Digest> {
-        self.hashes.get(&checkpoint).copied()
+        self.held.main(checkpoint).copied()
     }
 
     /// Returns the checkpoint with a hash.
     pub(super) fn number_of(&self, hash: &Digest) -> Option<CheckpointNumber> {
-        self.hashes.iter().find(|(_, found)| *found == hash).map(|(number, _)| *number)
+        self.held.of_main_line().find(|(_, found)| found == hash).map(|(number, _)| number)
     }
 
     /// Returns the checkpoints that set or remove an artifact which is not among these, in order.
@@ -125,6 +132,17 @@ pub(super) fn check(log: &Log, now: Timestamp, files: &Files) -> (View, Gathered
                 pass.fault(CheckpointNumber::of_count(place), fault, after);
             }
         }
+    }
+    if let Some((number, why)) = &log.diagnosis.merge {
+        pass.line = None;
+        pass.find(Code::MergeMismatch, *number, why.clone());
+    }
+    if !pass.view.merges.is_empty()
+        && let Ok(chronicle) = log.sound()
+        && let Ok(lines) = Lines::of(chronicle.checkpoints())
+    {
+        pass.side_lines(&lines);
+        pass.view.held.add_sides(&lines);
     }
     (pass.view, pass.findings)
 }
@@ -218,12 +236,11 @@ impl Pass<'_> {
         if form == LogForm::Delta {
             self.delta(checkpoint);
         }
-        for id in &checkpoint.removed {
-            let removal = Removal { checkpoint: number, at: checkpoint.at };
-            self.view.records.entry(id.clone()).or_default().removals.push(removal);
-        }
-        for (id, mark) in &checkpoint.set {
-            self.mark(checkpoint, id, *mark);
+        for (id, at, mark) in checkpoint.changes() {
+            if let Some(mark) = mark {
+                self.mark(number, id, mark);
+            }
+            self.view.records.entry(id.clone()).or_default().add(number, at, mark);
         }
         for (id, mark) in &checkpoint.bound {
             self.binding(checkpoint, id, *mark, form);
@@ -240,9 +257,91 @@ impl Pass<'_> {
         self.previous = Some((number, checkpoint.at, checkpoint.hash));
         self.skipped = 0;
         self.view.head_number = number;
-        self.view.hashes.entry(number).or_insert(checkpoint.hash);
+        self.view.held.add_main(number, checkpoint.hash);
+        if checkpoint.is_merge() {
+            self.view.merges.insert(number);
+        }
         if number == CheckpointNumber::FIRST {
             self.view.begun_by_ctx |= checkpoint.seals_governance();
+        }
+    }
+
+    /// Checks the checkpoints of side lines by the rules of every checkpoint, each on its own line
+    /// (MERGE-27).
+    fn side_lines(&mut self, lines: &Lines<'_>) {
+        let now = self.now;
+        let (mut side_marks, mut side_removals) = (HashMap::new(), HashMap::new());
+        for (side, before) in lines.sides() {
+            let merge = lines.merged_by(side).unwrap_or_default();
+            self.line = usize::try_from(merge.0).ok();
+            let number = side.number;
+            let mut find = |code, message: String| {
+                self.find(code, merge, format!("checkpoint {number} of a side line: {message}"));
+            };
+            if side.at <= before.at {
+                let message = format!("it is dated {}, like or before the one it follows", side.at);
+                find(Code::TimestampOrder, message);
+            }
+            if side.at > now {
+                let message = format!("it is dated {}, later than the clock", side.at);
+                find(Code::TimestampFuture, message);
+            }
+            let is_wrong = match side.is_merge() {
+                true => lines.trigger_of(side) != Some(&side.triggered_by),
+                false => side.greatest() != Some(&side.triggered_by),
+            };
+            if is_wrong {
+                let message =
+                    format!("it says `{}`, which is not the greatest id", side.triggered_by);
+                let code = match side.is_merge() {
+                    true => Code::MergeMismatch,
+                    false => Code::CheckpointTriggerMismatch,
+                };
+                find(code, message);
+            }
+            for id in &side.removed {
+                side_removals.entry(id.clone()).or_insert_with(BTreeSet::new).insert(side.at);
+                if lines.before(side, id).0.is_none() {
+                    find(
+                        Code::FieldMalformed,
+                        format!("it removes `{id}`, which was not published"),
+                    );
+                }
+            }
+            for (id, mark) in &side.set {
+                let marks = side_marks.entry(id.clone()).or_insert_with(Vec::new);
+                marks.push((merge, *mark));
+                let (value, last) = lines.before(side, id);
+                if value == Some(*mark) {
+                    find(Code::FieldMalformed, format!("it sets `{id}` without changing it"));
+                }
+                if mark.sealed().is_none() {
+                    find(
+                        Code::CheckpointHashMissing,
+                        format!("`{id}` is in one of the two maps only"),
+                    );
+                }
+                if let (Some(version), Some(last)) = (mark.version, last)
+                    && version < last
+                {
+                    let message = format!("`{id}` goes back from version {last} to {version}");
+                    find(Code::VersionRegression, message);
+                }
+                if let Some(why) = id.unfit() {
+                    find(Code::IdCollision, why.to_string());
+                }
+            }
+        }
+        (self.view.side_marks, self.view.side_removals) = (side_marks, side_removals);
+        for (side, found) in lines.hash_faults() {
+            let merge = lines.merged_by(side).unwrap_or_default();
+            let message = format!(
+                "the hash of checkpoint {} of a side line does not follow from its fields and the \
+                 checkpoint before",
+                side.number
+            );
+            let finding = Finding::new(Code::CheckpointHashMismatch, self.path, message);
+            self.findings.push(finding.checkpoint(merge).values(&side.hash, &found));
         }
     }
 
@@ -288,8 +387,7 @@ impl Pass<'_> {
         }
     }
 
-    fn mark(&mut self, checkpoint: &Checkpoint, id: &DocumentId, mark: Mark) {
-        let number = checkpoint.number;
+    fn mark(&mut self, number: CheckpointNumber, id: &DocumentId, mark: Mark) {
         if let Some(why) = id.unfit() {
             let finding = Finding::new(Code::IdCollision, self.path, why.to_string());
             self.findings.push(finding.id(id).checkpoint(number));
@@ -311,8 +409,6 @@ impl Pass<'_> {
             }
             *highest = version.max(*highest);
         }
-        let seal = Seal { checkpoint: number, at: checkpoint.at, mark };
-        self.view.records.entry(id.clone()).or_default().seals.push(seal);
     }
 
     /// Checks a bound chain whose entry in the maps changed.
@@ -323,6 +419,10 @@ impl Pass<'_> {
         mark: Option<Mark>,
         form: LogForm,
     ) {
+        // The lines of the log are checked as a whole.
+        if id.is_log() {
+            return;
+        }
         let number = checkpoint.number;
         let before = self.view.head.bound().get(id).copied();
         let Some(mark) = mark else {
@@ -360,15 +460,19 @@ impl Pass<'_> {
             self.view.chains.change(id, number, Some((seq, hash)));
             return;
         }
-        let at = checkpoint.at;
+        let at = checkpoint.bound_at(&id, mark);
         self.view.bindings.push(Binding { checkpoint: number, at, id, seq, hash });
     }
 
     fn trigger(&mut self, checkpoint: &Checkpoint) {
         let trigger = &checkpoint.triggered_by;
-        let changed = checkpoint.set.iter().any(|(id, _)| id == trigger)
+        // That of a merge is compared with all that it merged.
+        if checkpoint.is_merge() {
+            return;
+        }
+        let is_changed = checkpoint.set.iter().any(|(id, _)| id == trigger)
             || checkpoint.removed.contains(trigger);
-        if changed {
+        if is_changed {
             return;
         }
         let is_known =
@@ -404,17 +508,18 @@ pub(super) fn check_strictly(log: &Log, rules: &Rules) -> Gathered {
                 let message = format!("it is dated {at}, like checkpoint {earlier}");
                 find(Code::TimestampOrder, number, message);
             }
-            let changed = checkpoint.set.iter().map(|(id, _)| id).chain(&checkpoint.removed);
-            let greatest =
-                |documents: bool| changed.clone().filter(|id| id.is_document() || !documents).max();
-            match greatest(true).or_else(|| greatest(false)) {
+            match checkpoint.greatest() {
                 None => find(Code::FieldMalformed, number, "it changes nothing".to_owned()),
                 Some(greatest) if *greatest != checkpoint.triggered_by => {
                     let message = format!(
                         "it says `{}`, but the greatest id of the event is `{greatest}`",
                         checkpoint.triggered_by
                     );
-                    find(Code::CheckpointTriggerMismatch, number, message);
+                    let code = match checkpoint.is_merge() {
+                        true => Code::MergeMismatch,
+                        false => Code::CheckpointTriggerMismatch,
+                    };
+                    find(code, number, message);
                 }
                 Some(_) => {}
             }
@@ -422,4 +527,20 @@ pub(super) fn check_strictly(log: &Log, rules: &Rules) -> Gathered {
         before = Some((number, checkpoint.at));
     }
     findings
+}
+
+/// Checks the values that the merges of a log took from each side (MERGE-8, MERGE-9).
+pub(super) fn check_merges(log: &Log, rules: &Rules) -> Vec<Finding> {
+    let Ok(chronicle) = log.sound() else { return Vec::new() };
+    if !chronicle.checkpoints().iter().any(|checkpoint| checkpoint.is_merge()) {
+        return Vec::new();
+    }
+    let Ok(lines) = Lines::of(chronicle.checkpoints()) else { return Vec::new() };
+    let is_governed =
+        |trunk: &Checkpoint| rules.in_force.rules_before(trunk.number.next()).is_some();
+    let finding = |(merge, why): (&Checkpoint, MergeFault)| {
+        let number = lines.merged_by(merge).unwrap_or(merge.number);
+        Finding::new(Code::MergeMismatch, log.path(), why.to_string()).checkpoint(number)
+    };
+    lines.faults(&is_governed).into_iter().map(finding).collect()
 }

@@ -13,6 +13,7 @@
 
 mod anchor;
 mod artifact;
+mod aside;
 mod bound_chains;
 mod capped;
 mod changed;
@@ -58,7 +59,9 @@ use crate::record::checkpoint::chronicle::Chronicle;
 use crate::record::checkpoint::foreign::Foreign;
 use crate::record::checkpoint::log::Log;
 use crate::record::staging::Staged;
-use crate::record::trusted_head::{self, EventKey, Head, Incomplete, TrustError, TrustedHeads};
+use crate::record::trusted_head::{
+    self, EventKey, Head, Incomplete, TrustError, TrustedHead, TrustedHeads,
+};
 use crate::values::codes::words;
 use crate::values::model::digest::Digest;
 use crate::values::model::emoji::difference;
@@ -80,12 +83,14 @@ pub struct Request {
     pub only: Option<BTreeSet<DocumentId>>,
     /// Anchors of the log from elsewhere, in addition to the trusted head.
     pub anchors: Vec<Anchor>,
+    /// Accepts an anchor that the log holds on a side line (MERGE-24).
+    pub allow_merged: bool,
 }
 
 impl Request {
     /// Makes a request to verify everything, compared only with the trusted head.
     pub fn whole(now: Timestamp) -> Self {
-        Self { now, only: None, anchors: Vec::new() }
+        Self { now, only: None, anchors: Vec::new(), allow_merged: false }
     }
 }
 
@@ -245,6 +250,7 @@ fn recompute(vault: &Vault, request: &Request, basis: Basis<'_>) -> Result<Repor
         rules.foreign = Foreign::of(&log.entries, log.form, vault.files());
         excused(&mut findings.findings, &rules.foreign);
         findings.take(log::check_strictly(log, &rules));
+        findings.extend(log::check_merges(log, &rules));
     }
     let (log_exists, path) =
         log.as_ref().map_or((true, layout::DELTA_LOG), |log| (log.exists, log.path()));
@@ -253,7 +259,8 @@ fn recompute(vault: &Vault, request: &Request, basis: Basis<'_>) -> Result<Repor
         Err(why) => (TrustedHeads::default(), Some(why)),
     };
     let other = elsewhere(&heads, &view, path);
-    let compared = anchors(request, &heads).into_iter().map(|anchor| anchor.check(&view, path));
+    let anchors = anchors(vault, request, &heads, log.as_ref()).into_iter();
+    let compared = anchors.map(|anchor| anchor.check(&view, request.allow_merged, path));
     let (held, lost): (Vec<_>, Vec<_>) = compared.partition(Result::is_ok);
     findings.extend(lost.into_iter().filter_map(Result::err));
     // A branch without a trusted head cannot be anchored by the head of another branch while a
@@ -263,6 +270,7 @@ fn recompute(vault: &Vault, request: &Request, basis: Basis<'_>) -> Result<Repor
         |held: &AnchorResult| is_known || !matches!(held.source, AnchorSource::Trusted { .. });
     let held: Vec<AnchorResult> = held.into_iter().filter_map(Result::ok).filter(is_sure).collect();
     findings.extend(other);
+    findings.extend(held.iter().filter_map(|held| merged(held, path)));
     let is_whole = view.complete || !log_exists;
     let intent = intents.into_iter().find(|intent| is_whole && intent.upon == view.end());
     view.interrupted = intent.map(|intent| intent.event);
@@ -388,7 +396,8 @@ fn recompute(vault: &Vault, request: &Request, basis: Basis<'_>) -> Result<Repor
         report.findings.sort_by(|a, b| a.rank().cmp(&b.rank()));
     }
     if is_compared && report.verdict.is_whole() && report.trust_error.is_none() {
-        report.trust_error = trusted_head::advance(vault, &view.end(), now).err();
+        let holds = |hash: &Digest| log.as_ref().is_some_and(|log| log.holds(hash));
+        report.trust_error = trusted_head::advance(vault, &view.end(), holds, now).err();
     }
     Ok(report)
 }
@@ -539,15 +548,39 @@ fn read_log(vault: &Vault) -> Result<(Option<Log>, Vec<Finding>), FileError> {
 }
 
 /// Returns the anchors of a request and the trusted head, unless it is empty.
-fn anchors(request: &Request, heads: &TrustedHeads) -> Vec<Anchor> {
+fn anchors(
+    vault: &Vault,
+    request: &Request,
+    heads: &TrustedHeads,
+    log: Option<&Log>,
+) -> Vec<Anchor> {
     let known = heads.binding().filter(|trusted| trusted.head.checkpoint > CheckpointNumber::NONE);
-    request.anchors.iter().cloned().chain(known.map(Anchor::remembered)).collect()
+    let chronicle = log.and_then(|log| log.sound().ok());
+    let remembered = |trusted: &TrustedHead| {
+        let leaves = |log: &Chronicle<'_>| trusted_head::leaves(vault, log, &trusted.head);
+        Anchor::remembered(trusted, chronicle.as_ref().and_then(leaves))
+    };
+    request.anchors.iter().cloned().chain(known.map(remembered)).collect()
+}
+
+/// Reports a trusted head on a side line (MERGE-25).
+fn merged(held: &AnchorResult, path: &str) -> Option<Finding> {
+    let side = held.side.filter(|_| matches!(held.source, AnchorSource::Trusted { .. }))?;
+    let message = format!(
+        "it was trusted on this machine, and was merged since: its line leaves the main line after \
+         checkpoint {}",
+        held.checkpoint
+    );
+    Some(Finding::new(Code::HeadMerged, path, message).checkpoint(side))
 }
 
 /// Reports a trusted head of another branch at this place. It does not bind this log, but a reader
 /// that relies on trusted heads should know about it.
 fn elsewhere(heads: &TrustedHeads, view: &log::View, path: &str) -> Option<Finding> {
-    let is_held = |head: &Head| head.is_held(view.head_number, |n| view.hash_of(n)).is_ok();
+    let is_held = |head: &Head| {
+        let last = head.hashes.map(|hashes| hashes.last.to_string());
+        last.is_none_or(|last| view.held.place_of(head.checkpoint, &last).is_some())
+    };
     let other = heads.elsewhere(is_held)?;
     let place = other.branch.as_deref().unwrap_or_default();
     let message = format!("on `{place}` this machine trusts a checkpoint that this log lacks");

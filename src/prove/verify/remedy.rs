@@ -76,6 +76,9 @@ impl Code {
             Self::HeadFork => {
                 "The log was rewritten, another vault was made in the same folder, or another branch of the same name was checked out."
             }
+            Self::MergeMismatch => {
+                "Side lines of the log were edited, removed, added or reordered, or a merge was written with values that neither log has."
+            }
             Self::AuditMalformed | Self::AuditChainMismatch | Self::AuditGap => {
                 "Lines of a change log were edited, removed, inserted or reordered, or a merge left conflict markers."
             }
@@ -169,6 +172,9 @@ impl Code {
             }
             Self::PolicyDrift => {
                 "CONTEXT.md, the configuration, stewards.yaml or a pack was edited and is not published yet."
+            }
+            Self::HeadMerged => {
+                "A branch with publications of this machine was merged into another one."
             }
             Self::HeadElsewhere => {
                 "A branch was checked out for the first time that lacks publications of another branch, or an attacker reset the vault and changed which branch git reports."
@@ -281,6 +287,7 @@ impl Code {
                     Call::new(Verb::AuditAcknowledge).word("CHECKPOINT").word("--reason").word("TEXT"),
                 ],
             ),
+            Self::MergeMismatch => "Restore the log from git or a backup. If the commit of the merge has it so, find out who made that commit, and restore the log of one of its parents.".into(),
             Self::HeadRollback | Self::HeadFork => Hint::call(
                 "Look for the missing checkpoints on other branches and in `git stash list`, or restore the log and the histories from git or a backup. If the vault was reset on purpose, run {}, or pass another hash or revision to --expect-head or --since.",
                 Verb::HeadTrust,
@@ -342,6 +349,10 @@ impl Code {
                     Call::new(Verb::Publish).word("FILE"),
                     Call::new(Verb::Restore).word("--force").word("FILE"),
                 ],
+            ),
+            Self::HeadMerged => Hint::call(
+                "Nothing to do: the end of the main line becomes the trusted head. {} lists what was merged.",
+                Call::new(Verb::CheckpointList).word("--merged"),
             ),
             Self::HeadElsewhere => Hint::calls(
                 "Check with `git branch` and {} that the branch is one of yours. {} deletes the trusted heads of deleted branches.",

@@ -179,9 +179,15 @@ impl Steps {
     }
 
     /// Reports the versions of an artifact that lines name and its history lacks or records with
-    /// another hash.
-    pub(super) fn contradicted(&self, id: &DocumentId, history: Option<&History>) -> Vec<Finding> {
-        self.contradictions(id, |version| Some(history?.entry(version)?.chain_hash))
+    /// another hash. A version that is aside counts (MERGE-19).
+    pub(super) fn contradicted(
+        &self,
+        id: &DocumentId,
+        history: Option<&History>,
+        is_aside: impl Fn(Version, &str) -> bool,
+    ) -> Vec<Finding> {
+        let chain_hash = |version| Some(history?.entry(version)?.chain_hash);
+        self.contradictions(id, chain_hash, is_aside)
     }
 
     /// Reports such versions, given the chain hashes of the history.
@@ -189,11 +195,13 @@ impl Steps {
         &self,
         id: &DocumentId,
         chain_hash: impl Fn(Version) -> Option<Digest>,
+        is_aside: impl Fn(Version, &str) -> bool,
     ) -> Vec<Finding> {
         let named = self.named.get(id.as_str()).into_iter().flatten();
         let found = named.filter_map(|named| {
             let found = chain_hash(named.version).map(|hash| hash.to_string());
-            let is_held = found.as_ref() == Some(&named.chain_hash);
+            let is_held = found.as_ref() == Some(&named.chain_hash)
+                || is_aside(named.version, &named.chain_hash);
             (!is_held).then(|| named.finding(id.as_str(), found.is_some()).id(id))
         });
         found.collect()

@@ -5,6 +5,7 @@
 //! text of a version and recomputes every hash on the way. Other modules decide which versions
 //! are eligible.
 
+pub(crate) mod aside;
 pub(crate) mod described;
 pub mod diff;
 pub mod error;

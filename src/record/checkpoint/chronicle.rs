@@ -29,6 +29,12 @@ impl<'l> Chronicle<'l> {
         &self.checkpoints
     }
 
+    /// Iterates over the checkpoints of side lines, in the order of the merges that brought them.
+    pub(crate) fn sides(&self) -> impl Iterator<Item = &'l Checkpoint> + '_ {
+        let sides = self.checkpoints.iter().flat_map(|checkpoint| checkpoint.sides());
+        sides.map(|side| &side.checkpoint)
+    }
+
     /// Returns the last checkpoint.
     pub fn head(&self) -> Option<&'l Checkpoint> {
         self.checkpoints.last().copied()
@@ -60,6 +66,11 @@ impl<'l> Chronicle<'l> {
     /// Returns the hash of a checkpoint; `None` if the log has no such checkpoint.
     pub fn hash_of(&self, number: CheckpointNumber) -> Option<Digest> {
         self.checkpoint(number).ok().map(|checkpoint| checkpoint.hash)
+    }
+
+    /// Returns true if the log holds a checkpoint with a hash, on any line.
+    pub(crate) fn holds(&self, hash: &Digest) -> bool {
+        self.log.holds(hash)
     }
 
     /// Returns the state at a checkpoint, with its hash recomputed from the maps. Number 0 is the
@@ -249,7 +260,8 @@ impl<'l> Chronicle<'l> {
     ) -> (Checkpoint, Append) {
         let number = self.head_number().next();
         let hash = Digest::of(b"");
-        let mut checkpoint = Checkpoint { number, at, triggered_by, hash, set, removed, bound };
+        let mut checkpoint =
+            Checkpoint { number, at, triggered_by, hash, set, removed, bound, merged: None };
         checkpoint.seal(state, self.head().map(|head| &head.hash));
         let bytes = codec::append(self.log.form, &self.log.end, &checkpoint, state);
         let append = Append { path: self.log.path(), length: self.log.end.length, bytes };
@@ -276,8 +288,12 @@ impl Chronicle<'_> {
         let set: Vec<_> = state.iter().map(|(id, mark)| (id.clone(), *mark)).collect();
         let bound = state.bound().iter().map(|(id, mark)| (id.clone(), Some(*mark))).collect();
         let whole = Checkpoint { set, removed: Vec::new(), bound, ..first.clone() };
-        let lines: Vec<&Checkpoint> =
-            std::iter::once(&whole).chain(after.into_iter().skip(1)).collect();
+        let rest = after.into_iter().skip(1).cloned();
+        // The hash of a merge binds its side lines, which no item of a bundle needs.
+        let lines = std::iter::once(whole).chain(rest);
+        let lines: Vec<Checkpoint> =
+            lines.map(|line| Checkpoint { merged: None, ..line }).collect();
+        let lines: Vec<&Checkpoint> = lines.iter().collect();
         let mut marks = lines.iter().flat_map(|checkpoint| checkpoint.whole_set());
         let is_whole = marks.all(|(_, mark)| mark.sealed().is_some());
         let previous = before.last().map(|checkpoint| checkpoint.hash);

@@ -26,6 +26,45 @@ pub struct Checkpoint {
     pub removed: Vec<DocumentId>,
     /// The bound chains whose entries in the maps changed, in the order of their ids.
     pub bound: Vec<Bound>,
+    /// The log that the checkpoint merged, if it is a merge.
+    pub merged: Option<Box<Merged>>,
+}
+
+/// A checkpoint of a side line (MERGE-3).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Side {
+    /// The hash of the checkpoint before it on its line.
+    pub follows: Digest,
+    /// The checkpoint, without what it merged itself.
+    pub checkpoint: Checkpoint,
+}
+
+/// The part of a merge that other checkpoints do not have.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Merged {
+    /// The checkpoints that only the branch held, in the order of MERGE-3.
+    pub sides: Vec<Side>,
+    /// The changes of these that the merge carries, in the order of their times. They follow from
+    /// the log, and no line records them.
+    pub carried: Vec<Carried>,
+}
+
+/// A change of an artifact on a side line, which a merge carries.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Carried {
+    /// The artifact.
+    pub id: DocumentId,
+    /// The time of the event.
+    pub at: Timestamp,
+    /// The value; `None` if the event removed the artifact.
+    pub mark: Option<Mark>,
+}
+
+impl Merged {
+    /// Returns what a merge with these side lines adds; `None` without side lines.
+    pub(super) fn of(sides: Vec<Side>) -> Option<Box<Self>> {
+        (!sides.is_empty()).then(|| Box::new(Self { sides, carried: Vec::new() }))
+    }
 }
 
 /// A publication event in numbers.
@@ -62,6 +101,29 @@ impl Checkpoint {
     /// Returns true if it seals governance files, which the reference implementation never does.
     pub(crate) fn seals_governance(&self) -> bool {
         self.set.iter().any(|(id, _)| !id.is_document())
+    }
+
+    /// Returns the checkpoints of the log that it merged, which no earlier checkpoint of this log
+    /// holds (MERGE-3).
+    pub fn sides(&self) -> &[Side] {
+        self.merged.as_ref().map_or(&[], |merged| &merged.sides)
+    }
+
+    /// Returns the event of the checkpoint, or, for a merge, those that it merged, the last first.
+    pub(crate) fn events(&self) -> impl Iterator<Item = &Self> {
+        let own = Some(self).filter(|own| own.merged.is_none());
+        own.into_iter().chain(self.sides().iter().rev().map(|side| &side.checkpoint))
+    }
+
+    /// Returns the changes of artifacts that it brings to the main line, in the order of their
+    /// times: its own, or, for a merge, those of the branch that it carries (MERGE-8).
+    pub(crate) fn changes(&self) -> impl Iterator<Item = (&DocumentId, Timestamp, Option<Mark>)> {
+        let is_merge = self.merged.is_some();
+        let set = self.set.iter().map(|(id, mark)| (id, self.at, Some(*mark)));
+        let own = set.chain(self.removed.iter().map(|id| (id, self.at, None)));
+        let carried = self.merged.iter().flat_map(|merged| &merged.carried);
+        let carried = carried.map(|Carried { id, at, mark }| (id, *at, *mark));
+        own.filter(move |_| !is_merge).chain(carried)
     }
 
     /// Turns the state before the checkpoint into its own.
@@ -118,6 +180,35 @@ impl Checkpoint {
         in_json_order(&mut self.set);
         self.apply(state);
         self.hash = state.hash(previous, self.number, self.at, self.triggered_by.as_str());
+    }
+}
+
+impl Checkpoint {
+    /// Returns the id that the event is recorded under: the greatest that it changed (CKPT-4), or,
+    /// for a merge that changed nothing, the greatest that its side lines changed or are recorded
+    /// under (MERGE-4).
+    pub(crate) fn greatest(&self) -> Option<&DocumentId> {
+        let own = trigger(self.artifacts());
+        let of_sides = || trigger(self.sides().iter().flat_map(|side| side.checkpoint.artifacts()));
+        let named = || trigger(self.sides().iter().map(|side| &side.checkpoint.triggered_by));
+        own.or_else(of_sides).or_else(named)
+    }
+
+    /// Returns the time of the event that bound a chain by a mark: its own, or, for a merge, that of
+    /// the last event of its side lines that did so.
+    pub(crate) fn bound_at(&self, id: &DocumentId, mark: Mark) -> Timestamp {
+        let is_it = |side: &&Side| side.checkpoint.bound.contains(&(id.clone(), Some(mark)));
+        self.sides().iter().rfind(is_it).map_or(self.at, |side| side.checkpoint.at)
+    }
+
+    /// Returns true if it joins two logs (MERGE-2).
+    pub(crate) fn is_merge(&self) -> bool {
+        self.bound.iter().any(|(id, _)| id.is_log())
+    }
+
+    /// Returns the artifacts that it set or removed in the maps.
+    pub(crate) fn artifacts(&self) -> impl Iterator<Item = &DocumentId> + Clone {
+        self.set.iter().map(|(id, _)| id).chain(&self.removed)
     }
 }
 

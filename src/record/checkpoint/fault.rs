@@ -19,6 +19,8 @@ pub struct Diagnosis {
     /// The first line at which a log in full form is not in the spelling of ctx, although ctx wrote
     /// it (CKPT-28).
     pub respelled: Option<usize>,
+    /// The first merge that is not one of two logs, and the reason.
+    pub merge: Option<(CheckpointNumber, String)>,
     /// Comparison with a log file of the other form, if there is one.
     pub duplicate: Option<Duplicate>,
 }
@@ -131,6 +133,14 @@ pub enum LogError {
         entry: usize,
         /// The number in the entry.
         found: CheckpointNumber,
+    },
+    /// A merge is not one of two logs.
+    #[error("checkpoint {number} is not a merge of two logs: {why}")]
+    Merge {
+        /// The checkpoint.
+        number: CheckpointNumber,
+        /// The reason.
+        why: String,
     },
     /// The file does not end with a whole entry.
     #[error("{bytes} bytes follow the last whole entry of `{path}`")]

@@ -3,14 +3,18 @@
 //! Reading collects faults instead of stopping. Callers that rely on the log use [`Log::sound`].
 //! The log is read from the vault, and never from live files.
 
+use std::collections::BTreeMap;
+
 use super::chronicle::Chronicle;
 use super::codec::{self, Decoded, End, form_of, path_of};
 use super::event::Checkpoint;
 use super::fault::{Diagnosis, Duplicate, EntryFault, LogError};
 use super::foreign::Foreign;
+use super::merge::Lines;
 use crate::files::vault::Vault;
 use crate::files::vault::config::LogForm;
 use crate::files::vault::files::{FileError, Stamp};
+use crate::values::model::digest::Digest;
 use crate::values::model::id::DocumentId;
 use crate::values::model::layout::{self, limit};
 use crate::values::model::number::CheckpointNumber;
@@ -108,7 +112,33 @@ impl Log {
     fn decoded(form: LogForm, stamp: Option<Stamp>, decoded: Decoded) -> Self {
         let Decoded { entries, diagnosis, end } = decoded;
         let foreign = Foreign::default();
-        Self { form, exists: true, entries, diagnosis, stamp, end, foreign }
+        let mut log = Self { form, exists: true, entries, diagnosis, stamp, end, foreign };
+        log.follow_merges();
+        log
+    }
+
+    /// Derives what each merge carries, or records why the lines of the log cannot be followed.
+    fn follow_merges(&mut self) {
+        // The log that a merge binds may be missing.
+        let is_merge = |entry: &Result<Checkpoint, _>| {
+            let is_merge = |one: &Checkpoint| one.merged.is_some() || one.is_merge();
+            entry.as_ref().is_ok_and(is_merge)
+        };
+        if !self.entries.iter().any(is_merge) {
+            return;
+        }
+        let Ok(chronicle) = self.sound() else { return };
+        match Lines::of(chronicle.checkpoints()).map(|lines| lines.carried_by_main()) {
+            Ok(carried) => {
+                let mut carried: BTreeMap<_, _> = carried.into_iter().collect();
+                for checkpoint in self.entries.iter_mut().flatten() {
+                    if let Some(merged) = &mut checkpoint.merged {
+                        merged.carried = carried.remove(&checkpoint.number).unwrap_or_default();
+                    }
+                }
+            }
+            Err((number, why)) => self.diagnosis.merge = Some((number, why.to_string())),
+        }
     }
 
     /// Treats the end of the log as torn: a last entry that cannot be parsed, or an unreadable part
@@ -193,6 +223,14 @@ impl Log {
         unreadable.is_none() && *torn == 0 && duplicate.is_none()
     }
 
+    /// Returns true if the log holds a checkpoint with a hash, on any line.
+    pub(crate) fn holds(&self, hash: &Digest) -> bool {
+        let all = self.entries.iter().flatten();
+        let mut sides = all.clone().flat_map(Checkpoint::sides);
+        let is_side = sides.any(|side| side.checkpoint.hash == *hash);
+        is_side || all.clone().any(|checkpoint| checkpoint.hash == *hash)
+    }
+
     /// Returns true if nothing is recorded in the log.
     pub fn is_blank(&self) -> bool {
         self.entries.is_empty()
@@ -220,6 +258,9 @@ impl Log {
         }
         if let Some(why) = &self.diagnosis.unreadable {
             return Err(LogError::Unreadable { path, why: why.clone() });
+        }
+        if let Some((number, why)) = &self.diagnosis.merge {
+            return Err(LogError::Merge { number: *number, why: why.clone() });
         }
         let mut checkpoints = Vec::with_capacity(self.entries.len());
         for (n, entry) in self.entries.iter().enumerate() {

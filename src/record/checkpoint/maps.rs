@@ -368,6 +368,7 @@ mod tests {
                 format!(".context/audit/{:032x}.jsonl", number % 3).parse().unwrap(),
                 (!number.is_multiple_of(5)).then(|| Mark::new(Version(number), hash)),
             )],
+            merged: None,
         }
     }
 

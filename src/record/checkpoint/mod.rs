@@ -12,6 +12,7 @@ pub mod fault;
 pub(crate) mod foreign;
 pub mod log;
 pub(crate) mod maps;
+pub mod merge;
 pub(crate) mod moved;
 pub mod rebuild;
 pub(crate) mod record;

@@ -99,8 +99,16 @@ pub fn derive(
             before.is_none_or(|before| before.version < mark.version)
         });
         let bound = bound.map(|(id, mark)| (id.clone(), Some(*mark))).collect();
-        let mut checkpoint =
-            Checkpoint { number, at: first.at, triggered_by, hash, set, removed, bound };
+        let mut checkpoint = Checkpoint {
+            number,
+            at: first.at,
+            triggered_by,
+            hash,
+            set,
+            removed,
+            bound,
+            merged: None,
+        };
         checkpoint.seal(&mut state, previous.as_ref());
         previous = Some(checkpoint.hash);
         derived.push(checkpoint);

@@ -103,8 +103,9 @@ impl Chronicle<'_> {
 
 fn removals(checkpoints: &[&Checkpoint]) -> Removals {
     let of = |checkpoint: &&Checkpoint| {
-        let documents = checkpoint.removed.iter().filter(|id| id.is_document());
-        let removed: Vec<_> = documents.map(|id| (id.clone(), checkpoint.at)).collect();
+        let removed = checkpoint.changes().filter(|(_, _, mark)| mark.is_none());
+        let documents = removed.filter(|(id, ..)| id.is_document());
+        let removed: Vec<_> = documents.map(|(id, at, _)| (id.clone(), at)).collect();
         (!removed.is_empty()).then_some((checkpoint.number, removed))
     };
     checkpoints.iter().filter_map(of).collect()
@@ -115,15 +116,24 @@ impl Record {
     pub(crate) fn of(checkpoints: &[&Checkpoint], id: &DocumentId) -> Self {
         let mut record = Self::default();
         for checkpoint in checkpoints {
-            let (number, at) = (checkpoint.number, checkpoint.at);
-            if let Some(mark) = checkpoint.mark_of(id) {
-                record.seals.push(Seal { checkpoint: number, at, mark: *mark });
-            }
-            if checkpoint.removed.contains(id) {
-                record.removals.push(Removal { checkpoint: number, at });
+            if checkpoint.merged.is_some() {
+                let own = checkpoint.changes().filter(|(changed, ..)| *changed == id);
+                own.for_each(|(_, at, mark)| record.add(checkpoint.number, at, mark));
+            } else if let Some(mark) = checkpoint.mark_of(id) {
+                record.add(checkpoint.number, checkpoint.at, Some(*mark));
+            } else if checkpoint.removed.contains(id) {
+                record.add(checkpoint.number, checkpoint.at, None);
             }
         }
         record
+    }
+
+    /// Adds a change by a checkpoint; the mark is `None` for a removal.
+    pub(crate) fn add(&mut self, checkpoint: CheckpointNumber, at: Timestamp, mark: Option<Mark>) {
+        match mark {
+            Some(mark) => self.seals.push(Seal { checkpoint, at, mark }),
+            None => self.removals.push(Removal { checkpoint, at }),
+        }
     }
 
     /// Returns the checkpoint whose event published or retired a version; `None` if there is none.
@@ -185,8 +195,7 @@ impl<'c> Searched<'c> {
         let place = self.checkpoints.partition_point(|found| found.number < checkpoint);
         if let Some(found) = self.checkpoints.get(place).filter(|found| found.number == checkpoint)
         {
-            let set = found.set.iter().map(|(id, _)| id);
-            return set.chain(&found.removed).cloned().collect();
+            return found.changes().map(|(id, ..)| id.clone()).collect();
         }
         let changes = |record: &Record| {
             let mut sealed = record.seals.iter().map(|seal| seal.checkpoint);
@@ -218,14 +227,8 @@ impl Searched<'static> {
 fn gather(checkpoints: &[&Checkpoint]) -> HashMap<DocumentId, Record> {
     let mut records: HashMap<DocumentId, Record> = HashMap::new();
     for checkpoint in checkpoints {
-        let (number, at) = (checkpoint.number, checkpoint.at);
-        for (id, mark) in &checkpoint.set {
-            let seal = Seal { checkpoint: number, at, mark: *mark };
-            records.entry(id.clone()).or_default().seals.push(seal);
-        }
-        for id in &checkpoint.removed {
-            let removal = Removal { checkpoint: number, at };
-            records.entry(id.clone()).or_default().removals.push(removal);
+        for (id, at, mark) in checkpoint.changes() {
+            records.entry(id.clone()).or_default().add(checkpoint.number, at, mark);
         }
     }
     records

@@ -12,6 +12,7 @@ use crate::files::vault::files::FileError;
 use crate::files::vault::outside::{self, Mark, StateFolder};
 use crate::files::vault::write::Written;
 use crate::record::checkpoint::codec::{form_of, path_of};
+use crate::values::model::digest::Digest;
 use crate::values::model::timestamp::Timestamp;
 
 /// Maximum number of heads per vault for commits that were checked out without a ref.
@@ -166,17 +167,27 @@ fn folders_of(home: &Path, path: &Path) -> Vec<PathBuf> {
     dirs
 }
 
-/// Records a head that contains the one trusted before it. A later head, from a faster writer, is
-/// not replaced.
+/// Records the head of a log that contains the one trusted before it. A later head, from a faster
+/// writer, is not replaced, unless the log holds it on a side line; `holds` says which checkpoints
+/// it holds.
 ///
 /// # Errors
 /// Fails if the head could not be written.
-pub fn advance(vault: &Vault, head: &Head, now: Timestamp) -> Result<(), TrustError> {
+pub fn advance(
+    vault: &Vault,
+    head: &Head,
+    holds: impl Fn(&Digest) -> bool,
+    now: Timestamp,
+) -> Result<(), TrustError> {
     let Some(state) = vault.state() else { return Ok(()) };
     // Readers also record heads, at the same time as a writer: the later head must win.
     let _turn = stored::take_turn(&state.dir, vault.patience())?;
+    let is_later = |known: &Head| {
+        let is_held = known.hashes.is_some_and(|hashes| holds(&hashes.last));
+        known == head || known.checkpoint > head.checkpoint && !is_held
+    };
     match stored::read(&state.dir)? {
-        Some(known) if known.head == *head || known.head.checkpoint > head.checkpoint => Ok(()),
+        Some(known) if is_later(&known.head) => Ok(()),
         _ => record(vault, state, head, now),
     }
 }

@@ -313,6 +313,9 @@ impl From<ExportError> for Failure {
             ExportError::HalfSealed => {
                 Self::new(Code::LogBroken, message).hint("`ctx verify` names the checkpoint")
             }
+            ExportError::SideLine { .. } => Self::new(Code::Usage, message).hint(
+                "export on a commit before the merge, or repeat the access: `ctx replay` answers for both lines",
+            ),
             ExportError::TooLarge => {
                 Self::new(Code::Usage, message).hint("name one access instead of a session")
             }

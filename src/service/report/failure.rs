@@ -42,6 +42,9 @@ codes! {
     SearchPast "search-past" 1, "A search can only answer for the last checkpoint.";
     Refused "refused" 1, "A text is invalid or cannot be read, so nothing was written.";
     Withheld "withheld" 1, "A text is not served: its history does not verify, or no review published it.";
+    NotMerging "not-merging" 1, "Git is not in the middle of a merge, a rebase or a cherry-pick.";
+    MergeConflict "merge-conflict" 1, "Both branches changed an artifact, or a branch lacks publications that the merge needs.";
+    TwoVaults "two-vaults" 1, "The logs of the two branches begin with different checkpoints.";
     LogBroken "log-broken" 1, "The checkpoint log is empty, damaged, incomplete or merged, or cannot be converted.";
     ClockBehind "clock-behind" 1, "The last checkpoint is more than 24 hours ahead of the clock.";
     ClockEnded "clock-ended" 1, "The last checkpoint has the latest time that can be recorded.";

@@ -273,15 +273,18 @@ impl<'h> LatestReport<'h> {
     ) -> (Self, usize) {
         let (mut versions, mut omitted) = (Vec::new(), 0);
         for checkpoint in chronicle.checkpoints().iter().rev() {
-            let set =
-                checkpoint.set.iter().map(|(id, mark)| (id, SealedState::Published, mark.version));
-            let removed = checkpoint.removed.iter().map(|id| (id, SealedState::Retired, None));
-            for (id, state, version) in set.chain(removed).filter(|(id, ..)| is_listed(id)) {
+            let mut changes: Vec<_> =
+                checkpoint.changes().filter(|(id, ..)| is_listed(id)).collect();
+            // A merge has changes of several times.
+            changes.sort_by_key(|(_, at, _)| std::cmp::Reverse(*at));
+            for (id, at, mark) in changes {
                 if versions.len() == limit {
                     omitted += 1;
                     continue;
                 }
-                let (checkpoint, at) = (checkpoint.number, checkpoint.at.to_string());
+                let state = mark.map_or(SealedState::Retired, |_| SealedState::Published);
+                let version = mark.and_then(|mark| mark.version);
+                let (checkpoint, at) = (checkpoint.number, at.to_string());
                 versions.push(LatestVersion { checkpoint, at, id, state, version });
             }
         }

@@ -24,6 +24,7 @@ pub mod head;
 pub mod history;
 pub mod hook;
 pub mod map;
+pub mod merge;
 pub(crate) mod otlp;
 pub mod owners;
 pub mod pack;

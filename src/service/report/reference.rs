@@ -44,6 +44,7 @@ fn reports() -> (Vec<(String, Value)>, BTreeMap<String, Value>) {
         history: HistoryReport, LatestReport, ShowReport, DiffReport, DiffsReport;
         hook: Hooks, HookRun;
         map: MapReport;
+        merge: MergeReport;
         owners: OwnersReport;
         pack: PacksReport, PackShowReport, PackAddReport;
         problem: ValidateReport, PackCheckReport;

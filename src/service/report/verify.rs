@@ -69,6 +69,10 @@ struct AnchorReport {
     checkpoint: CheckpointNumber,
     /// Hash of the checkpoint; null for the empty vault.
     checkpoint_hash: Option<String>,
+    /// Number of the checkpoint that is known, if a merge brought it. `checkpoint` is then the one
+    /// of the main line before it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    merged: Option<CheckpointNumber>,
 }
 
 impl From<&AnchorResult> for AnchorReport {
@@ -92,7 +96,8 @@ impl From<&AnchorResult> for AnchorReport {
         let source = held.source.clone();
         let checkpoint_hash = held.hash.map(|hash| hash.to_string());
         let checkpoint = held.checkpoint;
-        Self { source, since, revision, commit, behind, checkpoint, checkpoint_hash }
+        let merged = held.side;
+        Self { source, since, revision, commit, behind, checkpoint, checkpoint_hash, merged }
     }
 }
 

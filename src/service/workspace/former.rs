@@ -34,8 +34,8 @@ pub(crate) fn name_moves(vault: &Vault, chronicle: &Chronicle<'_>, status: &mut 
 
 /// Returns the id that a document was moved to by the event that retired it last.
 fn later_id(vault: &Vault, chronicle: &Chronicle<'_>, id: &DocumentId) -> Option<DocumentId> {
-    let mut checkpoints = chronicle.checkpoints().iter().rev();
-    let event = checkpoints.find(|checkpoint| checkpoint.removed.contains(id))?;
+    let mut events = chronicle.checkpoints().iter().rev().flat_map(|one| one.events());
+    let event = events.find(|event| event.removed.contains(id))?;
     let first = event.set.iter().filter(|(_, mark)| mark.version == Some(Version::FIRST));
     let mut first = first.map(|(id, _)| id).filter(|id| id.is_document());
     let later = first.find(|later| {

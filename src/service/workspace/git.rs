@@ -143,6 +143,32 @@ fn command(folder: &Path) -> Command {
     git
 }
 
+/// Merges three versions of a text by lines, as `git merge-file` does: that of the trunk, the one
+/// that both sides began with, and that of the branch. Returns the result, and true if it has
+/// conflict markers.
+///
+/// # Errors
+/// Git cannot be run, or a temporary file cannot be written.
+pub(crate) fn merge_texts(texts: [&str; 3]) -> Result<(String, bool), GitError> {
+    let not_run = |why: &dyn std::fmt::Display| GitError::NotRun(why.to_string());
+    let folder = tempfile::tempdir().map_err(|why| not_run(&why))?;
+    let names = ["trunk", "base", "branch"];
+    for (name, text) in names.iter().zip(texts) {
+        std::fs::write(folder.path().join(name), text).map_err(|why| not_run(&why))?;
+    }
+    let mut git = command(folder.path());
+    git.args(["merge-file", "-p"]);
+    git.args(names.iter().flat_map(|name| ["-L", name])).args(names).stderr(Stdio::piped());
+    let said = git.stdin(Stdio::null()).output().map_err(|why| not_run(&why))?;
+    let merged = String::from_utf8(said.stdout).map_err(|why| not_run(&why))?;
+    // It ends with the number of conflicts, and with 255 after an error.
+    match said.status.code() {
+        Some(0) => Ok((merged, false)),
+        Some(1..=127) => Ok((merged, true)),
+        _ => Err(GitError::Refused(String::from_utf8_lossy(&said.stderr).trim().to_owned())),
+    }
+}
+
 /// Returns true if GIT_DIR names exactly this folder.
 pub(crate) fn is_repository(folder: &Path) -> bool {
     let here = std::env::current_dir().unwrap_or_default();

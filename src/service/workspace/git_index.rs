@@ -95,6 +95,21 @@ impl Entry {
         listed.split(|byte| *byte == 0).filter_map(entry).collect()
     }
 
+    /// Returns the mode, the object and the path, as a tree takes them.
+    pub(super) fn parts(&self) -> (&str, &str, &[u8]) {
+        (&self.mode, &self.object, self.place.as_bytes())
+    }
+
+    /// Returns the object.
+    pub(super) fn object(&self) -> &str {
+        &self.object
+    }
+
+    /// Returns the path, if it is text.
+    pub(super) fn text(&self) -> Option<&str> {
+        self.place.to_str()
+    }
+
     /// Returns true if a command reads the file. For other files, such as images, only their
     /// existence matters.
     fn is_read(&self) -> bool {

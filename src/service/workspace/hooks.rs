@@ -6,6 +6,7 @@ use std::io::{self, Read as _, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
+use super::git_settings::TEXTCONV;
 use super::Workspace;
 use super::git::Git;
 use super::proposal::no_answer;
@@ -19,7 +20,8 @@ const MARK: &str = "# Written by `ctx hook install`; `ctx hook uninstall` remove
 /// Maximum number of bytes that are read of a hook or of a configuration of hooks.
 const READ: u64 = 1 << 20;
 
-/// Settings of a repository that make `ctx` its merge driver. The first one names the program.
+/// Settings of a repository that make `ctx` its merge driver. The first one names the program. The
+/// driver of diffs is registered with it.
 const DRIVER: [(&str, &str); 2] = [
     ("merge.ctx.driver", "ctx merge-driver %O %A %B %P"),
     ("merge.ctx.name", "logs, histories and documents of ctx"),
@@ -188,7 +190,8 @@ impl Installer {
         // An earlier version of `ctx` may have registered other arguments.
         let is_own = |value: &str| value.split(' ').take(2).eq(program.split(' ').take(2));
         let is_other = found.as_deref().is_some_and(|value| !is_own(value));
-        let is_same = DRIVER.iter().all(|(key, wanted)| value(key).as_deref() == Some(wanted));
+        let mut all = DRIVER.into_iter().chain(TEXTCONV);
+        let is_same = all.all(|(key, wanted)| value(key).as_deref() == Some(wanted));
         let state = match &found {
             _ if is_other => HookState::Other,
             Some(_) => HookState::Installed,
@@ -205,7 +208,7 @@ impl Installer {
             Act::Install if is_other => Some("left"),
             Act::Install if is_same => Some("unchanged"),
             Act::Install => {
-                for (key, value) in DRIVER {
+                for (key, value) in DRIVER.into_iter().chain(TEXTCONV) {
                     set(&[key, value])?;
                 }
                 report.state = HookState::Installed;
@@ -214,6 +217,11 @@ impl Installer {
             Act::Uninstall if is_other || found.is_none() => Some("unchanged"),
             Act::Uninstall => {
                 set(&["--remove-section", DRIVER_SECTION])?;
+                for (key, program) in TEXTCONV {
+                    if value(key).as_deref() == Some(program) {
+                        set(&["--unset", key])?;
+                    }
+                }
                 report.state = HookState::Absent;
                 Some("removed")
             }

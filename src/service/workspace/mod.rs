@@ -47,6 +47,7 @@ mod identity;
 pub(crate) mod init;
 mod knowledge;
 pub(crate) mod lines;
+pub(crate) mod merging;
 pub(crate) mod moment;
 pub(crate) mod name;
 pub(crate) mod notify;

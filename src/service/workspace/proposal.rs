@@ -22,9 +22,11 @@ use crate::files::vault::{Vault, marked_by};
 use crate::prove::verify::{Anchor, Changed, Report, Request, verify, verify_changed};
 use crate::read::working::gathered::Gathered;
 use crate::record::audit::past::PastLogs;
+use crate::record::trusted_head;
 use crate::service::report::Spell;
 use crate::service::report::failure::{Code, Failure};
 use crate::service::report::problem::ValidateReport;
+use crate::values::model::digest::Digest;
 use crate::values::model::layout;
 
 /// Number of digits of a commit in messages.
@@ -39,6 +41,8 @@ pub(crate) struct Proposal<'w> {
     files: Proposed,
     /// The commit to compare with; `None` if there is no earlier one.
     base: Option<String>,
+    /// True if the log of that commit may have been merged, instead of continued (MERGE-26).
+    allow_merged: bool,
 }
 
 /// Place of the proposed files.
@@ -83,7 +87,7 @@ impl<'w> Proposal<'w> {
     pub(crate) fn staged(workspace: &'w Workspace<'w>) -> Result<Self, Failure> {
         let folder = workspace.top_of_work_tree()?;
         refuse_another(&folder)?;
-        let mut proposal = Self::new(workspace, folder, Proposed::Index, None)?;
+        let mut proposal = Self::new(workspace, folder, Proposed::Index, None, true)?;
         proposal.base = proposal.commit("HEAD");
         if proposal.base.is_none() {
             // Without a commit there is a branch that does not exist yet.
@@ -105,8 +109,9 @@ impl<'w> Proposal<'w> {
         folder: PathBuf,
         commit: &str,
         base: Option<String>,
+        allow_merged: bool,
     ) -> Result<Self, Failure> {
-        Self::new(workspace, folder, Proposed::Commit(commit.to_owned()), base)
+        Self::new(workspace, folder, Proposed::Commit(commit.to_owned()), base, allow_merged)
     }
 
     fn new(
@@ -114,9 +119,10 @@ impl<'w> Proposal<'w> {
         folder: PathBuf,
         files: Proposed,
         base: Option<String>,
+        allow_merged: bool,
     ) -> Result<Self, Failure> {
         let objects = Arc::new(Objects::of(&folder).map_err(|why| no_answer(&why))?);
-        Ok(Self { workspace, folder, objects, files, base })
+        Ok(Self { workspace, folder, objects, files, base, allow_merged })
     }
 
     fn ask(&self, args: &[&str]) -> Result<Vec<u8>, Failure> {
@@ -227,11 +233,12 @@ impl<'w> Proposal<'w> {
         let paths = within(changed, folder);
         let problems = errors_of(&vault, &paths);
         let (anchor, past) = self.anchor(folder)?.unzip();
-        let checkpoints = past.as_ref().map_or(0, |past| past.hashes.len() as u64);
+        let checkpoints = past.as_ref().map_or(0, |past| in_common(&vault, &past.hashes));
         let logs = past.map(|past| past.logs).unwrap_or_default();
         let changed = Changed { paths, checkpoints, logs };
         let anchors = anchor.into_iter().collect();
-        let request = Request { now: self.workspace.now()?, only: None, anchors };
+        let allow_merged = self.allow_merged;
+        let request = Request { now: self.workspace.now()?, only: None, anchors, allow_merged };
         let report = verify_changed(&vault, &request, &changed)?;
         Ok(Judged { report, problems })
     }
@@ -246,7 +253,8 @@ impl<'w> Proposal<'w> {
         }
         let anchor = self.anchor(folder)?.map(|(anchor, _)| anchor);
         let anchors = anchor.into_iter().collect();
-        let request = Request { now: self.workspace.now()?, only: None, anchors };
+        let allow_merged = self.allow_merged;
+        let request = Request { now: self.workspace.now()?, only: None, anchors, allow_merged };
         let report = verify(&self.vault(folder)?, &request)?;
         Ok(Some(Judged { report, problems: (0, Gathered::new(0)) }))
     }
@@ -373,4 +381,17 @@ fn within(paths: &BTreeSet<String>, folder: &str) -> BTreeSet<String> {
 pub(crate) fn no_answer(why: &GitError) -> Failure {
     Failure::new(Code::Usage, format!("the hook needs git: {why}"))
         .hint("run the command in a git repository that you own")
+}
+
+/// Returns the number of checkpoints that the main line of a vault's log begins with, of those with
+/// these hashes. A merge of another branch may have put its own checkpoints in the place of others.
+fn in_common(vault: &Vault, hashes: &[Digest]) -> u64 {
+    let Ok(log) = trusted_head::read_log(vault) else { return hashes.len() as u64 };
+    let own = log.entries.iter().map(|entry| entry.as_ref().ok().map(|one| one.hash));
+    let same = own.zip(hashes).take_while(|(own, hash)| *own == Some(**hash));
+    match same.count() {
+        count if hashes.last().is_none_or(|last| log.holds(last)) => count as u64,
+        // The log lacks some, which is reported.
+        _ => hashes.len() as u64,
+    }
 }

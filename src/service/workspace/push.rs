@@ -144,11 +144,12 @@ impl<'w> Workspace<'w> {
         let Some(new) = commit(self, folder, new) else {
             return Ok(Err("it is not a commit".to_owned()));
         };
+        let is_branch = !self.trunks(folder).contains(&update.name);
         let base = match self.base_on_server(folder, update) {
             Ok(base) => base,
             Err(why) => return Ok(Err(why)),
         };
-        let proposal = Proposal::of_commit(self, folder.to_owned(), &new, base)?;
+        let proposal = Proposal::of_commit(self, folder.to_owned(), &new, base, is_branch)?;
         let mut all = Vec::new();
         for vault in proposal.vaults_of_both(named)? {
             match proposal.judge_whole(&vault)? {
@@ -211,7 +212,7 @@ impl<'w> Workspace<'w> {
             Some(old) => merge_base(old),
             None => trunk.as_deref().and_then(merge_base),
         };
-        Proposal::of_commit(self, folder.to_owned(), new, base).map(Some)
+        Proposal::of_commit(self, folder.to_owned(), new, base, !is_trunk).map(Some)
     }
 }
 

@@ -111,9 +111,9 @@ pub(crate) fn past(
 }
 
 /// The repository that contains a folder. Paths are relative to the folder.
-struct Repository<'s> {
-    git: Git,
-    folder: &'s Path,
+pub(super) struct Repository<'s> {
+    pub(super) git: Git,
+    pub(super) folder: &'s Path,
 }
 
 /// An entry of a commit's tree; its path is relative to the vault.
@@ -123,11 +123,11 @@ struct Entry {
 }
 
 impl Repository<'_> {
-    fn bytes(&self, args: &[&str]) -> Result<Vec<u8>, GitError> {
+    pub(super) fn bytes(&self, args: &[&str]) -> Result<Vec<u8>, GitError> {
         (self.git)(self.folder, args, b"")
     }
 
-    fn ask(&self, args: &[&str]) -> Result<String, GitError> {
+    pub(super) fn ask(&self, args: &[&str]) -> Result<String, GitError> {
         String::from_utf8(self.bytes(args)?)
             .map_err(|_| GitError::Refused("the output of git is not UTF-8".to_owned()))
     }
@@ -153,7 +153,7 @@ impl Repository<'_> {
 
     /// Returns the hashes of all checkpoints at a commit; `None` if the folder was not a vault. A
     /// vault without published documents has an empty log, which every log continues.
-    fn hashes(&self, name: &str, commit: &str) -> Result<Option<Vec<Digest>>, Failure> {
+    pub(super) fn hashes(&self, name: &str, commit: &str) -> Result<Option<Vec<Digest>>, Failure> {
         let entries = self.tree(name, commit)?;
         let entry_of = |path: &str| entries.iter().find(|entry| entry.path == path);
         let found = FORMS.into_iter().find_map(|form| Some((form, entry_of(path_of(form))?)));

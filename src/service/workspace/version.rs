@@ -124,9 +124,10 @@ pub(super) fn any_text_of(
     }
     let text = vouched::vouched(vault.files(), id, &history, version).map_err(failed)?;
     let found = history.entry(version).map(|entry| entry.chain_hash);
-    let sealed = chronicle.checkpoints().iter().flat_map(|c| &c.set);
-    for (_, mark) in sealed.filter(|(set, _)| set == id) {
-        if let (Some((number, expected)), Some(found)) = (mark.sealed(), found)
+    let changes = chronicle.checkpoints().iter().flat_map(|checkpoint| checkpoint.changes());
+    for (_, _, mark) in changes.filter(|(changed, ..)| *changed == id) {
+        if let (Some((number, expected)), Some(found)) =
+            (mark.and_then(|mark| mark.sealed()), found)
             && number == version
             && expected != found
         {

@@ -163,17 +163,27 @@ impl DocumentId {
         Self(layout::CONTEXT.into())
     }
 
+    /// Returns the id of a log that was merged (MERGE-2).
+    pub fn log() -> Self {
+        Self(layout::DELTA_LOG.into())
+    }
+
+    /// Returns true if this names a log that was merged.
+    pub fn is_log(&self) -> bool {
+        *self.0 == *layout::DELTA_LOG
+    }
+
     /// Returns true if this is the id of a pack.
     pub fn is_pack(&self) -> bool {
         self.governance() == Some(GovernanceFile::Pack)
     }
 
     /// Returns true if this names a hash chain of lines instead of a history. Checkpoint maps bind
-    /// it by the number and the hash of a line. It is the change log of a writer (AUDIT-25) or a
-    /// staging chain (STAGE-21).
+    /// it by the number and the hash of a line. It is the change log of a writer (AUDIT-25), a
+    /// staging chain (STAGE-21), or a log that was merged (MERGE-2).
     pub fn is_chain(&self) -> bool {
         let is_change_log = below(&self.0, layout::AUDIT_DIR).is_some_and(is_file_of_writer);
-        is_change_log || self.is_staging_chain()
+        is_change_log || self.is_staging_chain() || self.is_log()
     }
 
     /// Returns true if this names a staging chain.

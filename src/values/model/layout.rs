@@ -44,6 +44,8 @@ pub const PACK_EXTENSION: &str = "yml";
 pub const VERSIONS: &str = ".versions";
 /// File of a history, inside the folder of its document.
 pub const HISTORY: &str = "history.yaml";
+/// The folder with the histories that a merge did not continue, in the folder of a history.
+pub const ASIDE: &str = "aside";
 /// Checkpoint log of vaults that `ctx` created.
 pub const DELTA_LOG: &str = ".versions/checkpoints.jsonl";
 /// Checkpoint log of vaults that the reference implementation created.
@@ -193,17 +195,20 @@ macro_rules! of_histories {
             $folder,
             "v*.md -merge\n",
             $folder,
-            "history.yaml diff=ctx\n",
+            "history.yaml diff=ctx merge=ctx\n",
             $folder,
-            "checkpoints.jsonl diff=ctx\n",
+            "checkpoints.jsonl diff=ctx merge=ctx\n",
         )
     };
 }
 
 /// Attributes of all histories that keep git from changing them.
 pub const GITATTRIBUTES_LINE: &str = concat!(unchanged!("**/.versions/**"), "\n");
-/// The `.gitattributes` of the root.
-pub const GITATTRIBUTES_TEXT: &str = of_histories!("**/.versions/**", "**/.versions/**/");
+/// The `.gitattributes` of the root. `ctx merge-driver` also merges live files and derived files.
+pub const GITATTRIBUTES_TEXT: &str = concat!(
+    "*.md merge=ctx\ncontext.yaml merge=ctx\n",
+    of_histories!("**/.versions/**", "**/.versions/**/")
+);
 /// The `.gitattributes` of a folder of histories.
 pub const HISTORY_ATTRIBUTES: &str = of_histories!("*", "");
 /// Attributes of a folder of other logs, in the `.gitattributes` of that folder. Git reads this file

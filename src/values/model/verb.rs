@@ -117,6 +117,8 @@ verbs! {
         Retire "retire" Publishes Nothing;
         Restore "restore" Writes Texts ["context_restore" "id" Author];
         Mv "mv" Publishes Nothing;
+        Merge "merge" Writes Names;
+        MergeDriver "merge-driver" Writes Nothing;
     }
     "Review" {
         Submit "submit" Decides Nothing ["context_submit" "ids" Author];

@@ -139,8 +139,10 @@ pub(super) fn everything(vault: &Vault, chronicle: &Chronicle<'_>) -> BTreeSet<D
 /// Returns every artifact that a log seals, even if the log is broken, with its versions in order.
 pub(crate) fn recorded(log: &Log) -> BTreeMap<DocumentId, Vec<Version>> {
     let mut ids: BTreeMap<DocumentId, Vec<Version>> = BTreeMap::new();
-    for (id, mark) in log.entries.iter().flatten().flat_map(|checkpoint| &checkpoint.set) {
-        ids.entry(id.clone()).or_default().extend(mark.version);
+    for (id, _, mark) in log.entries.iter().flatten().flat_map(|checkpoint| checkpoint.changes()) {
+        if let Some(mark) = mark {
+            ids.entry(id.clone()).or_default().extend(mark.version);
+        }
     }
     for versions in ids.values_mut() {
         versions.sort_unstable();

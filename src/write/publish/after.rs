@@ -82,7 +82,12 @@ fn record_change(commit: &Commit<'_>) -> Vec<StepFailure> {
 /// Makes the new head the trusted one.
 fn trust_head(commit: &Commit<'_>) -> Vec<StepFailure> {
     let head = Head::after(commit.before, commit.checkpoint);
-    let Err(why) = trusted_head::advance(commit.vault, &head, commit.author.now) else {
+    let Err(why) = trusted_head::advance(
+        commit.vault,
+        &head,
+        |hash| commit.before.holds(hash),
+        commit.author.now,
+    ) else {
         return Vec::new();
     };
     // Otherwise the log could be cut back to the old trusted head, and the lost part be taken for

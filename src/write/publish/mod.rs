@@ -34,6 +34,7 @@ pub use governance_files::{change_governance_file, set_governance_file};
 pub use moved::move_document;
 pub use outcome::{Act, Outcome, Recased, Refusal, Unapprovable};
 pub use request::{Author, Mode, NewDocument, Request, Which};
+pub(crate) use restore::as_edit_of;
 pub use restore::{RestoreError, RestoreRequest, RestoredFile, Restoring, Standing, restore};
 pub use retire::retire;
 
@@ -427,7 +428,8 @@ fn intend(
     let key = EventKey { at, by: author.principal.to_string() };
     let intent = Intent { upon: Head::of(before), event: key, makes };
     // The last acknowledged commit of an interrupted writer is trusted from here on.
-    let _ = trusted_head::advance(vault, &intent.upon, author.now);
+    let holds = |hash: &Digest| before.holds(hash);
+    let _ = trusted_head::advance(vault, &intent.upon, holds, author.now);
     let _ = trusted_head::intend(vault, &intent);
     intent
 }

@@ -141,7 +141,8 @@ impl Transaction<'_> {
                 |(id, mark): &(DocumentId, Mark)| id == new && mark.version == Some(Version::FIRST);
             checkpoint.removed.contains(old) && checkpoint.set.iter().any(is_first)
         };
-        is_left && self.chronicle.checkpoints().iter().any(is_move)
+        let mut events = self.chronicle.checkpoints().iter().flat_map(|one| one.events());
+        is_left && events.any(|event| is_move(&event))
     }
 
     /// Changes the links that a recorded move concerns in live files. The own links of the document

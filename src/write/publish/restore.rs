@@ -263,8 +263,9 @@ impl<'r> Recorded<'r> {
         state: &PublishedSet,
         id: &'r DocumentId,
     ) -> Result<Self, RestoreError> {
-        let sealed = chronicle.checkpoints().iter().flat_map(|checkpoint| &checkpoint.set);
-        let marks: Vec<Mark> = sealed.filter(|(of, _)| of == id).map(|(_, mark)| *mark).collect();
+        let changes = chronicle.checkpoints().iter().flat_map(|checkpoint| checkpoint.changes());
+        let marks: Vec<Mark> =
+            changes.filter(|(of, ..)| *of == id).filter_map(|(_, _, mark)| mark).collect();
         let history = match replay::load(vault.files(), id) {
             Err(ChainError::HistoryMissing) if marks.is_empty() => {
                 return Err(RestoreError::NeverPublished(id.clone()));
@@ -381,13 +382,11 @@ impl<'r> Recorded<'r> {
     /// Such a text can be published, and is refused as stale once another version is published.
     fn as_edit(&self, version: Version, text: &str) -> Result<String, RestoreError> {
         let last = self.text(self.last)?;
-        let spelling = |why| RestoreError::Spelling { id: self.id.clone(), version, why };
-        let based_on = Document::parse(&last).map_err(|why| spelling(why.into()))?.frontmatter;
-        let mut edit = given(&based_on);
-        if self.published.is_none() {
-            edit = edit.text("status", "draft");
-        }
-        edit.apply(text).map_err(spelling)
+        as_edit_of(&last, text, self.published.is_some()).map_err(|why| RestoreError::Spelling {
+            id: self.id.clone(),
+            version,
+            why,
+        })
     }
 
     /// Returns true if a version contains a live text, apart from the fields that publishing and
@@ -457,6 +456,19 @@ impl<'r> Recorded<'r> {
 /// Returns the fields that name the version that a text was edited from.
 fn base_fields(fields: &Frontmatter) -> (Option<Version>, Option<&String>, Option<&String>) {
     (fields.version, fields.updated_at.as_ref(), fields.checksum.as_ref())
+}
+
+/// Returns a text as an edit of the last version of a document: with the fields that tell a writer
+/// what a file was edited from (DOC-33). `is_published` is false if the document is retired.
+///
+/// # Errors
+/// The frontmatter of the text cannot be edited in place.
+pub(crate) fn as_edit_of(last: &str, text: &str, is_published: bool) -> Result<String, EditError> {
+    let mut edit = given(&Document::parse(last)?.frontmatter);
+    if !is_published {
+        edit = edit.text("status", "draft");
+    }
+    edit.apply(text)
 }
 
 /// Returns an edit that sets these fields.

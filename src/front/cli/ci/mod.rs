@@ -151,7 +151,7 @@ fn text(session: &mut Session<'_>, report: &CiReport<'_>, verified: &Report) {
         let commit = base.commit.get(..12).unwrap_or(&base.commit);
         session.ui.line(&format!("base: {} ({commit})", shown(&base.revision)));
     }
-    validate::text(session, &report.problems, false);
+    validate::text(&mut session.ui, &report.problems, false);
     verify::text::report(&mut session.ui, verified, true);
     for (heading, rows) in summary::lists(report) {
         session.ui.line("");

@@ -50,6 +50,9 @@ pub(super) struct Verify {
     /// Require the logs of the merge base with this revision
     #[arg(long, value_name = "REVISION")]
     since_fork: Vec<String>,
+    /// Accept an expected head or a revision that was merged, instead of continued
+    #[arg(long)]
+    allow_merged: bool,
     /// Check the files that are staged in git instead of those in the folder
     #[arg(long)]
     staged: bool,
@@ -78,6 +81,7 @@ pub(super) fn run(args: &Verify, session: &mut Session<'_>) -> Result<Answer, Fa
     let copy = args.staged.then(|| staged(workspace, &vault)).transpose()?;
     let checked = copy.as_ref().map_or(&vault, |copy| &copy.vault);
     let mut request = workspace.verification(checked, &args.ids, Vec::new())?;
+    request.allow_merged = args.allow_merged;
     for hash in &args.expect_head {
         request.anchors.push(revision::expected(hash)?);
     }

@@ -21,6 +21,7 @@ use crate::record::chain::replay;
 use crate::record::checkpoint::chronicle::Chronicle;
 use crate::record::checkpoint::record::Searched;
 use crate::record::checkpoint::state::Mark;
+use crate::values::model::digest::Digest;
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::{CheckpointNumber, Version};
 
@@ -53,6 +54,18 @@ pub(crate) enum ExportError {
     /// The log of the reference implementation can contain checkpoints that a bundle cannot.
     #[error("an artifact is in one of the two maps of a checkpoint only")]
     HalfSealed,
+    /// A line names a checkpoint of a side line, which a bundle does not have.
+    #[error(
+        "line {line} of `{file}` names checkpoint {checkpoint} of a branch that was merged since"
+    )]
+    SideLine {
+        /// The log.
+        file: String,
+        /// The number of the line in it.
+        line: u64,
+        /// The checkpoint.
+        checkpoint: u64,
+    },
     /// The bundle would exceed the limits of a verifier.
     #[error("the bundle would have more than {} MiB, or {MAX_FILES} files", MAX_BUNDLE >> 20)]
     TooLarge,
@@ -71,6 +84,7 @@ pub(crate) fn export(
     (scope, staged_of): (Scope, &StagedOf<'_>),
     (lines, gaps): (&[RawLine], Vec<Gap>),
 ) -> Result<Traced<Exported>, ExportError> {
+    refuse_side_lines(chronicle, lines)?;
     let mut needed = Needed::default();
     let mut entries = WantedEntries::default();
     let texts = wanted_texts(vault, &scope, lines);
@@ -134,6 +148,20 @@ pub(crate) fn export(
     let bytes = packed(files, manifest, lines)?;
     let exported = Exported { bytes, lines: lines.len(), versions, head, unproved, gaps };
     Ok(Traced::new(exported, handed_out))
+}
+
+/// Refuses lines whose checkpoint is on a side line.
+fn refuse_side_lines(chronicle: &Chronicle<'_>, lines: &[RawLine]) -> Result<(), ExportError> {
+    for raw in lines {
+        let Some(head) = &raw.line.request.head else { continue };
+        let Ok(hash) = head.hash.parse::<Digest>() else { continue };
+        let is_main = chronicle.hash_of(CheckpointNumber(head.checkpoint)) == Some(hash);
+        if !is_main && chronicle.holds(&hash) {
+            let (file, line, checkpoint) = (raw.file.clone(), raw.number, head.checkpoint);
+            return Err(ExportError::SideLine { file, line, checkpoint });
+        }
+    }
+    Ok(())
 }
 
 /// Returns the faults in the approvals of versions. The bundle proves that these versions were

@@ -9,6 +9,7 @@ use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 
 use super::plain;
 use crate::record::checkpoint::event::Checkpoint;
+use crate::record::checkpoint::event::{Merged, Side};
 use crate::record::checkpoint::fault::EntryFault;
 use crate::record::checkpoint::state::{
     Bound, Mark, json_order, write_map, write_number, write_string,
@@ -28,6 +29,26 @@ struct Line<'l> {
     checkpoint: CheckpointNumber,
     #[serde(borrow)]
     checkpoint_hash: Text<'l>,
+    #[serde(borrow, default)]
+    merged: Option<Vec<SideLine<'l>>>,
+    #[serde(borrow)]
+    removed: Vec<Text<'l>>,
+    set: Set,
+    #[serde(borrow)]
+    triggered_by: Text<'l>,
+}
+
+/// A checkpoint of a side line (`spec/merge.md`, MERGE-3).
+#[derive(serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+struct SideLine<'l> {
+    #[serde(borrow)]
+    at: Text<'l>,
+    checkpoint: CheckpointNumber,
+    #[serde(borrow)]
+    checkpoint_hash: Text<'l>,
+    #[serde(borrow)]
+    follows: Text<'l>,
     #[serde(borrow)]
     removed: Vec<Text<'l>>,
     set: Set,
@@ -141,15 +162,52 @@ pub(super) fn parse(line: &[u8]) -> Result<Checkpoint, EntryFault> {
 pub(super) fn parse_general(line: &[u8]) -> Result<Checkpoint, EntryFault> {
     let text = std::str::from_utf8(line)
         .map_err(|e| EntryFault::Unreadable(format!("not UTF-8 at byte {}", e.valid_up_to())))?;
-    let raw: Line = serde_json::from_str(text).map_err(|e| match torn_tail::conflict(line) {
-        Some(_) => EntryFault::Conflict,
-        None => EntryFault::Unreadable(format!("not a checkpoint: {e}")),
-    })?;
+    let mut raw: Line =
+        serde_json::from_str(text).map_err(|e| match torn_tail::conflict(line) {
+            Some(_) => EntryFault::Conflict,
+            None => EntryFault::Unreadable(format!("not a checkpoint: {e}")),
+        })?;
+    let sides = raw.merged.take().unwrap_or_default().into_iter().map(|side| {
+        let follows = digest(&side.follows.0, "follows")?;
+        let line = Line {
+            at: side.at,
+            checkpoint: side.checkpoint,
+            checkpoint_hash: side.checkpoint_hash,
+            merged: None,
+            removed: side.removed,
+            set: side.set,
+            triggered_by: side.triggered_by,
+        };
+        Ok(Side { follows, checkpoint: checkpoint_of(line, Vec::new())? })
+    });
+    let sides = sides.collect::<Result<_, _>>()?;
+    let checkpoint = checkpoint_of(raw, sides)?;
+    let unreadable = |why: &str| Err(EntryFault::Unreadable(why.to_owned()));
+    if !is_spelling(line, &checkpoint) {
+        return unreadable(match line.ends_with(b"\r") {
+            true => {
+                "its line end was converted to CRLF; the line `**/.versions/** -text -whitespace -ident -filter -working-tree-encoding` in \
+                 `.gitattributes` keeps git from that"
+            }
+            false => "not in canonical form (RFC 8785)",
+        });
+    }
+    Ok(checkpoint)
+}
+
+/// Returns the checkpoint with the values of a line.
+fn checkpoint_of(raw: Line<'_>, sides: Vec<Side>) -> Result<Checkpoint, EntryFault> {
     let set = raw.set.0?;
-    let in_order = set.is_sorted_by(|(a, _), (b, _)| json_order(a.as_str(), b.as_str()).is_lt());
+    let unreadable = |why: &str| Err(EntryFault::Unreadable(why.to_owned()));
+    if !set.is_sorted_by(|(a, _), (b, _)| json_order(a.as_str(), b.as_str()).is_lt()) {
+        return unreadable("not in canonical form (RFC 8785)");
+    }
     let removed: Vec<DocumentId> =
         raw.removed.iter().map(|Text(name)| read_id(name)).collect::<Result<_, _>>()?;
-    let is_removed_in_order = removed.is_sorted_by(|a, b| a < b);
+    // RFC 8785 does not order arrays. One event would have several spellings.
+    if !removed.is_sorted_by(|a, b| a < b) {
+        return unreadable("removed ids are not in order");
+    }
     let (set, removed, bound) = partition(set, removed);
     let Text(at) = raw.at;
     let checkpoint = Checkpoint {
@@ -161,25 +219,12 @@ pub(super) fn parse_general(line: &[u8]) -> Result<Checkpoint, EntryFault> {
         set,
         removed,
         bound,
+        merged: Merged::of(sides),
     };
-    let unreadable = |why: &str| Err(EntryFault::Unreadable(why.to_owned()));
-    if !in_order || !is_spelling(line, &checkpoint) {
-        return unreadable(match line.ends_with(b"\r") {
-            true => {
-                "its line end was converted to CRLF; the line `**/.versions/** -text -whitespace -ident -filter -working-tree-encoding` in \
-                 `.gitattributes` keeps git from that"
-            }
-            false => "not in canonical form (RFC 8785)",
-        });
+    match checkpoint.sets_what_it_removes() {
+        true => unreadable("an id is both set and removed"),
+        false => Ok(checkpoint),
     }
-    // RFC 8785 does not order arrays. One event would have several spellings.
-    if !is_removed_in_order {
-        return unreadable("removed ids are not in order");
-    }
-    if checkpoint.sets_what_it_removes() {
-        return unreadable("an id is both set and removed");
-    }
-    Ok(checkpoint)
 }
 
 /// Splits the entries into those of artifacts and those of chains.
@@ -219,13 +264,31 @@ impl Sink for Same<'_> {
 
 /// Writes a line. Keys are in order by construction.
 fn write(out: &mut impl Sink, checkpoint: &Checkpoint) {
+    write_object(out, checkpoint, None);
+}
+
+/// Writes the object of a checkpoint, which follows another one if it is on a side line.
+fn write_object(out: &mut impl Sink, checkpoint: &Checkpoint, follows: Option<&Digest>) {
     out.put(b"{\"at\":");
     write_string(out, &checkpoint.at.to_string());
     out.put(b",\"checkpoint\":");
     write_number(out, checkpoint.number.0);
     out.put(b",\"checkpoint_hash\":\"");
     checkpoint.hash.write_to(out);
-    out.put(b"\",\"removed\":[");
+    out.put(b"\"");
+    if let Some(follows) = follows {
+        out.put(b",\"follows\":\"");
+        follows.write_to(out);
+        out.put(b"\"");
+    }
+    for (n, side) in checkpoint.sides().iter().enumerate() {
+        out.put(if n == 0 { b",\"merged\":[" } else { b"," });
+        write_object(out, &side.checkpoint, Some(&side.follows));
+    }
+    if !checkpoint.sides().is_empty() {
+        out.put(b"]");
+    }
+    out.put(b",\"removed\":[");
     for (n, id) in checkpoint.whole_removed().into_iter().enumerate() {
         if n > 0 {
             out.put(b",");
@@ -278,6 +341,7 @@ mod tests {
                 ".context/audit/00112233445566778899aabbccddeeff.jsonl".parse().unwrap(),
                 Some(Mark::new(Version(7), Digest::of(b"line"))),
             )],
+            merged: None,
         };
         String::from_utf8(spell(&checkpoint)).unwrap()
     }

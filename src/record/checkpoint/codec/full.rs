@@ -186,7 +186,7 @@ fn read_entry(item: &Node, state: &mut PublishedSet) -> Result<Checkpoint, Entry
         state.set(id.clone(), *mark);
     }
     state.bind(&bound);
-    Ok(Checkpoint { number, at, triggered_by, hash, set, removed, bound })
+    Ok(Checkpoint { number, at, triggered_by, hash, set, removed, bound, merged: None })
 }
 
 fn digest(field: &'static str, text: &str) -> Result<Digest, EntryFault> {

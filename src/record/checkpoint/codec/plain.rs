@@ -59,7 +59,7 @@ pub(super) fn parse(line: &str) -> Option<Checkpoint> {
     rest.skip("\"}")?;
     let (mut set, removed, bound) = super::delta::partition(set, removed);
     set.shrink_to_fit();
-    let found = Checkpoint { number, at, triggered_by, hash, set, removed, bound };
+    let found = Checkpoint { number, at, triggered_by, hash, set, removed, bound, merged: None };
     (rest.0.is_empty() && !found.sets_what_it_removes()).then_some(found)
 }
 

@@ -5,10 +5,12 @@ use super::super::recover::recorded_by;
 use super::again::{reject, submitted_again};
 use super::{dry_run, verify_all};
 use crate::exchange::convert::ConvertError;
+use crate::exchange::merge::MergeError;
 use crate::files::process::configured::ConfiguredError;
 use crate::files::vault::git_past::NOT_SPARSE;
 use crate::policy::rules::Barred;
 use crate::prove::recover::{RebuildError, RecoverError, Refused, Unreliable};
+use crate::prove::verify::Finding;
 use crate::read::search::{QueryError, SearchError};
 use crate::record::chain::error::ChainError;
 use crate::values::model::hint::{Call, Hint, Verb};
@@ -391,6 +393,46 @@ impl From<ConvertError> for Failure {
     }
 }
 
+impl From<MergeError> for Failure {
+    fn from(why: MergeError) -> Self {
+        let message = why.to_string();
+        match why {
+            MergeError::TwoVaults { .. } => Self::new(Code::TwoVaults, message)
+                .hint("keep the vault of one branch, and publish the documents of the other in it"),
+            MergeError::Empty(_) => Self::new(Code::LogBroken, message)
+                .hint("nothing has to be merged: take the log of the other branch"),
+            MergeError::FullForm(_) => Self::new(Code::LogBroken, message).hint(Hint::call(
+                "abort the merge, run {} on both branches, and merge again",
+                Call::new(Verb::CheckpointConvert).word("--to").word("delta"),
+            )),
+            MergeError::Log { .. } | MergeError::Lines { .. } => {
+                Self::new(Code::LogBroken, message)
+                    .hint(Hint::call("abort the merge, and run {} on that branch", Verb::Verify))
+            }
+            MergeError::Damaged(findings) => {
+                let line = |finding: &Finding| format!("{}: {}", finding.path, finding.message);
+                let lines = findings.iter().map(line).collect();
+                let mut failure = Self::new(Code::LogBroken, message).hint(Hint::call(
+                    "nothing was written; abort the merge, and run {} on both branches",
+                    Verb::Verify,
+                ));
+                failure.details = first(MOST, lines);
+                failure
+            }
+            MergeError::ClockBehind { .. } => {
+                Self::new(Code::ClockBehind, message).hint("set the clock of this machine")
+            }
+            MergeError::ClockEnded(_) => Self::new(Code::ClockEnded, message),
+            MergeError::Head(why) => why.into(),
+            MergeError::Trust(why) => why.into(),
+            MergeError::Publish(why) => why.into(),
+            MergeError::Lock(why) => why.into(),
+            MergeError::Open(why) => why.into(),
+            MergeError::File(why) => why.into(),
+        }
+    }
+}
+
 impl From<RecoverError> for Failure {
     fn from(why: RecoverError) -> Self {
         match why {
@@ -459,6 +501,9 @@ impl From<RebuildError> for Failure {
     fn from(why: RebuildError) -> Self {
         match why {
             RebuildError::Refused(why) => why.into(),
+            RebuildError::Merged(_) => Self::new(Code::LogBroken, why.to_string()).hint(
+                "restore the log from git: `git log -p -- .versions/checkpoints.jsonl` lists its commits",
+            ),
             RebuildError::Log(why) => why.into(),
             RebuildError::Expected(why) => why.into(),
             RebuildError::Trust(why) => why.into(),

@@ -22,6 +22,6 @@ impl Workspace<'_> {
         let ids = ids.iter().map(|text| self.recorded_id(vault, text));
         let ids = ids.collect::<Result<BTreeSet<_>, Failure>>()?;
         let only = (!ids.is_empty()).then_some(ids);
-        Ok(Request { now: self.now()?, only, anchors })
+        Ok(Request { now: self.now()?, only, anchors, allow_merged: false })
     }
 }

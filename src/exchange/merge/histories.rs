@@ -1,0 +1,125 @@
+//! The histories of both sides of a merge, and those of its result (MERGE-12, MERGE-13).
+
+use std::collections::BTreeMap;
+
+use crate::files::vault::Vault;
+use crate::files::vault::files::FileError;
+use crate::record::chain::aside;
+use crate::record::chain::history::History;
+use crate::record::checkpoint::merge::{Conflict, Decision};
+use crate::values::model::digest::Digest;
+use crate::values::model::id::DocumentId;
+use crate::values::model::layout::{self, limit};
+use crate::values::model::number::Version;
+
+/// Files of a history folder, by their paths in it.
+pub(crate) type HistoryFiles = BTreeMap<String, Vec<u8>>;
+
+/// A history that the two sides have with different bytes.
+#[derive(Debug)]
+pub(crate) struct Differing {
+    /// The artifact.
+    pub(crate) id: DocumentId,
+    /// The files of the trunk, and of the branch; empty for a side without the history.
+    pub(crate) sides: [HistoryFiles; 2],
+}
+
+/// The files of a merge in the folder of one history.
+#[derive(Debug)]
+pub(super) struct Planned {
+    pub(super) folder: String,
+    pub(super) files: HistoryFiles,
+}
+
+impl Differing {
+    /// Returns the chain hashes of the history of each side, and its last entry; empty without one.
+    fn chains(&self) -> [Vec<Digest>; 2] {
+        self.sides.each_ref().map(|files| {
+            let history = files.get(layout::HISTORY);
+            let history = history.and_then(|bytes| History::read(bytes, Version::NONE).ok());
+            let entries = history.iter().flat_map(|history| history.entries());
+            entries.map(|entry| entry.chain_hash).collect()
+        })
+    }
+
+    /// Returns true if the branch's history goes on from the trunk's.
+    pub(super) fn continues(&self) -> bool {
+        let [trunk, branch] = self.chains();
+        branch.starts_with(&trunk)
+    }
+
+    /// Returns the files of the result.
+    pub(super) fn planned(&self, decision: &Decision) -> Planned {
+        let [trunk, branch] = self.chains();
+        let takes_branch = match decision.conflicts.contains_key(&self.id) {
+            true => false,
+            false => branch.starts_with(&trunk),
+        };
+        let [ours, theirs] = &self.sides;
+        let chosen = if takes_branch { theirs } else { ours };
+        let is_aside = |path: &str| path.split('/').next() == Some(layout::ASIDE);
+        let own = chosen.iter().filter(|(path, _)| !is_aside(path));
+        let asides = ours.iter().chain(theirs).filter(|(path, _)| is_aside(path));
+        let mut files: HistoryFiles =
+            own.chain(asides).map(|(path, bytes)| (path.clone(), bytes.clone())).collect();
+        if let (false, Some(last)) = (takes_branch || trunk.starts_with(&branch), branch.last()) {
+            let folder = format!("{}/{}", layout::ASIDE, aside::name_of(last));
+            for (path, bytes) in theirs.iter().filter(|(path, _)| !is_aside(path)) {
+                let is_shared = path != layout::HISTORY && ours.get(path) == Some(bytes);
+                if !is_shared {
+                    files.insert(format!("{folder}/{path}"), bytes.clone());
+                }
+            }
+        }
+        Planned { folder: self.id.history_dir(), files }
+    }
+}
+
+/// Returns the carried ids whose history on the branch does not go on from the trunk's.
+pub(super) fn parted(differing: &[Differing], decision: &Decision) -> Vec<(DocumentId, Conflict)> {
+    let carried = differing.iter().filter(|one| decision.carried.contains_key(&one.id));
+    let parted = carried.filter(|one| !one.continues());
+    parted.map(|one| (one.id.clone(), Conflict::History)).collect()
+}
+
+impl Planned {
+    /// Iterates over the files of the result, with their paths in the vault. Histories aside come
+    /// first, then texts, then the history, so that a reader finds what an entry names.
+    pub(super) fn files(&self) -> impl Iterator<Item = (String, &[u8])> {
+        let mut files: Vec<_> = self.files.iter().collect();
+        files.sort_by_key(|(path, _)| (!path.starts_with(layout::ASIDE), *path == layout::HISTORY));
+        files.into_iter().map(|(path, bytes)| (format!("{}/{path}", self.folder), &bytes[..]))
+    }
+
+    /// Returns the files that are in the working copy and not in the result. Files that no history
+    /// has are left alone.
+    fn surplus(&self, vault: &Vault) -> Vec<String> {
+        let names = vault.files().names(&self.folder).unwrap_or_default();
+        let of_history = |name: &String| name == layout::HISTORY || layout::is_version_file(name);
+        let surplus = names.into_iter().filter(of_history);
+        surplus
+            .filter(|name| !self.files.contains_key(name))
+            .map(|name| format!("{}/{name}", self.folder))
+            .collect()
+    }
+
+    /// Writes the files into the working copy.
+    pub(super) fn write(&self, vault: &Vault) -> Result<(), FileError> {
+        let files = vault.files();
+        for (path, bytes) in self.files() {
+            match files.read_optional(&path, limit::HISTORY)? {
+                Some(old) if old == bytes => {}
+                Some(old) => files.replace(&path, &old, bytes)?,
+                None => files.create_durable(&path, bytes)?,
+            }
+        }
+        for path in self.surplus(vault) {
+            // Git has its bytes: it is a file of one of the two sides.
+            if let Some(old) = files.read_optional(&path, limit::HISTORY)? {
+                files.remove(&path, &old)?;
+            }
+        }
+        files.remove_empty_folder(&self.folder);
+        Ok(())
+    }
+}
