@@ -30,7 +30,7 @@
 //! ```text
 //! front      http  mcp  cli                           arguments, requests and output
 //! service    report  starter  workspace               shared by all front ends
-//! exchange   convert                                  other formats of a vault
+//! exchange   convert  merge                           other formats and branches of a vault
 //! prove      verify  evidence  recover                checks, attributes and repairs the record
 //! write      commit  publish                          the transaction, and commands that publish
 //! read       graph  index  working  snapshot          serving, searching and comparing texts

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """One artifact: its history, entry by entry, and its history against the log (verify.md, 4.2)."""
 
+import itertools
 import os
 import re
 
@@ -366,6 +367,7 @@ class Artifact:
             True,
             max(self.first, default=0),
         )
+        unsealed = []
         last_of_main = max((version or 0 for place, version, *_ in self.seals if place in on_main), default=0)
         for entry in entries:
             if entry.published_at:
@@ -373,20 +375,26 @@ class Artifact:
                 is_stub = entry.stub and self.is_forgotten(entry)
                 is_beyond = entry.version > last_of_main and not self.is_aside
                 if (entry.version not in self.first or is_beyond) and self.v.whole and not is_stub:
-                    self.find("published-unsealed", entry.version)
+                    unsealed.append(entry.version)
             elif entry.retired_at:
                 taken = removed.get(entry.retired_at)
                 for number, version, _, _ in self.seals:
                     if taken and version <= entry.version and self.v.is_later(number, taken, self.id):
                         self.find("version-regression", version, number)
                 if self.v.whole and (is_out or not taken):
-                    self.find("published-unsealed", entry.version)
+                    unsealed.append(entry.version)
                 is_out = True
             elif entry.version in self.steps:
                 pass
             elif self.v.whole and (entry.version > last or self.is_strict(entry.version)):
                 ours = self.rule or not self.v.full
                 self.find("version-" + ("unsealed" if ours else "unpublished"), entry.version)
+        if self.is_aside and unsealed and not any(entry.version in self.first for entry in self.beyond()):
+            # Git takes back a merge without files that it does not know.
+            self.find("unfinished")
+        else:
+            for version in unsealed:
+                self.find("published-unsealed", version)
         if self.v.whole:
             for number, at in self.removals:
                 if not self.is_aside and not any(entry.retired_at == at for entry in entries):
@@ -401,6 +409,17 @@ class Aside(Artifact):  # MERGE-13
     """A history that a merge kept aside."""
 
     is_aside = True
+
+    def beyond(self):
+        """Its entries after the last one that it begins with like the history."""
+        try:
+            data = self.v.read(history_folder(self.id) + "/history.yaml", 256 * MIB)
+            own = read_torn(data, History, lambda part: True)[0].entries if data is not None else []
+        except Refused:
+            own = []
+        pairs = zip(self.history.entries, own)
+        same = itertools.takewhile(lambda pair: pair[0].chain_hash == pair[1].chain_hash, pairs)
+        return self.history.entries[len(list(same)) :]
 
     def check(self):
         self.open()

@@ -135,7 +135,11 @@ const PROVOCATIONS: &[Provocation] = &[
 ];
 
 /// Codes that other tests provoke.
-const ELSEWHERE: [Code; 30] = [
+const ELSEWHERE: [Code; 33] = [
+    // `merging.rs`.
+    Code::NotMerging,
+    Code::MergeConflict,
+    Code::TwoVaults,
     // `mcp.rs`.
     Code::AnswerTooLarge,
     // `mcp_http.rs`.

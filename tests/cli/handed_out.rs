@@ -284,7 +284,7 @@ const TABLE: &[(&str, &[&str])] = &[
             "verify nodes/XX/p",
             "verify --allow-drift --quiet --no-trusted-head",
             "verify --sarif --expect-head HASH",
-            "verify --since HEAD",
+            "verify --since HEAD --allow-merged",
             "verify --since-fork HEAD",
             "verify --staged",
             "verify --format junit",
@@ -338,7 +338,7 @@ const TABLE: &[(&str, &[&str])] = &[
         ],
     ),
     ("checkpoint", &[]),
-    ("checkpoint list", &["checkpoint list", "checkpoint list --limit 1"]),
+    ("checkpoint list", &["checkpoint list", "checkpoint list --limit 1 --merged"]),
     ("checkpoint show", &["checkpoint show 1", "checkpoint show 4"]),
     ("checkpoint diff", &["checkpoint diff 1 4", "checkpoint diff 0 1"]),
     (
@@ -438,6 +438,14 @@ const TABLE: &[(&str, &[&str])] = &[
         &["skill install --project ../p --dry-run", "skill install --skills ../s --check"],
     ),
     ("textconv", &[]),
+    // They hand out no text; `hook.rs` and `merging.rs` test them in repositories.
+    ("hook", &[]),
+    ("hook install", &[]),
+    ("hook uninstall", &[]),
+    ("hook status", &[]),
+    ("hook run", &[]),
+    ("merge", &[]),
+    ("merge-driver", &[]),
     ("index", &["index --check", "index --dry-run --expect-hash HASH"]),
     ("stage", &[]),
     ("stage list", &["stage list --source sources/XX/f --all --every-session", "stage list"]),
@@ -492,7 +500,19 @@ const TABLE: &[(&str, &[&str])] = &[
 ];
 
 /// Verbs that are not tried: servers, clients, and an import without a document.
-const NOT_TRIED: [&str; 5] = ["init", "mcp", "mcp config", "mcp doctor", "demo"];
+const NOT_TRIED: [&str; 11] = [
+    "init",
+    "mcp",
+    "mcp config",
+    "mcp doctor",
+    "demo",
+    "hook install",
+    "hook uninstall",
+    "hook status",
+    "hook run",
+    "merge",
+    "merge-driver",
+];
 
 /// Returns a vault with two folders of documents with the same histories: versions 1 and 2 were
 /// published before the vault was governed, 3 was approved as 4, 5 was rejected, 7 was submitted

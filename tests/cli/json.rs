@@ -167,8 +167,7 @@ fn run_every_verb(run: &mut dyn FnMut(&Place, &str, &str)) {
     let help = place.ctx("help --json").ok().json("ctx.help");
     let verbs: Vec<&str> = texts(&help["verbs"], "verb");
     // The first prints an object for each access, the second needs an event without a line, the
-    // third a merge, the fourth a repository, as hooks do, and the last two speak to other programs:
-    // their own tests read them.
+    // third a merge, and the rest a repository or other programs: their own tests read them.
     let elsewhere = [
         "trace follow",
         "audit acknowledge",
@@ -180,6 +179,8 @@ fn run_every_verb(run: &mut dyn FnMut(&Place, &str, &str)) {
         "hook status",
         "hook run",
         "textconv",
+        "merge",
+        "merge-driver",
         "mcp",
     ];
     for verb in verbs.iter().filter(|verb| !elsewhere.contains(*verb)) {

@@ -93,6 +93,7 @@ mod mcp_writing;
 mod meant;
 mod merged;
 mod merging;
+mod merging_at_random;
 mod moved;
 mod naming;
 mod not_for_use;

@@ -487,11 +487,11 @@ fn the_driver_leaves_a_document_in_conflict_to_the_command() {
     publish(&place, "topic", &["nodes/a", "nodes/b"]);
     git(&place, "checkout -q main");
     publish(&place, "trunk", &["nodes/a"]);
-    let ours = place.read(LOG);
     assert!(try_git(&place, "merge topic").stdout.contains("CONFLICT"));
-    // Our files are whole, so readers go on.
-    assert_eq!(place.read(LOG), ours);
-    assert!(place.ctx("read nodes/a").ok().stdout.contains("trunk"));
+    // Nothing is read or published until the merge is settled.
+    let refused = place.ctx("publish --changed").exits(1).stderr;
+    assert!(refused.contains("`ctx merge` joins their logs"), "{refused}");
+    place.ctx("merge").exits(1);
     place.ctx("merge --take trunk nodes/a").ok();
     finish(&place);
     let verified = place.ctx("verify").ok().stdout;
@@ -519,4 +519,116 @@ fn the_driver_keeps_an_edit_of_a_document_that_the_branch_published() {
     place.ctx("verify --allow-drift").ok();
     place.ctx("publish nodes/a").ok();
     place.ctx("verify").ok();
+}
+
+#[test]
+fn merge_of_two_reviews_of_one_document_keeps_both() {
+    let place = governed();
+    git(&place, "checkout -q -b topic");
+    steps(&place, "topic", &[("ana", "edit nodes/b"), ("ana", "submit nodes/b")]);
+    git(&place, "checkout -q main");
+    steps(&place, "trunk", &[("bo", "edit nodes/b"), ("bo", "submit nodes/b")]);
+    // No side published, so only the history is in conflict.
+    try_git(&place, "merge topic");
+    let merged = place.ctx("merge").exits(1);
+    assert!(merged.stdout.contains("conflict: nodes/b"), "{}", merged.whole());
+    assert!(merged.stdout.contains("the steps of the branch are kept aside"), "{}", merged.whole());
+    assert!(place.ctx("merge").exits(1).stdout.contains("conflict: nodes/b"));
+    place.ctx("merge --take trunk nodes/b").ok();
+    finish(&place);
+    place.ctx("verify").ok();
+    let waits = place.ctx("review --as kim@example.com").ok().stdout;
+    assert!(waits.contains("nodes/b"), "{waits}");
+    // The submitter of the branch is an author of a text of it.
+    place.ctx("approve nodes/b --as kim@example.com").ok();
+    place.ctx("verify").ok();
+}
+
+#[test]
+fn merge_of_governed_branches_needs_a_known_trunk() {
+    let place = governed();
+    git(&place, "branch -m main dev");
+    git(&place, "checkout -q -b topic");
+    let approved = [("ana", "edit nodes/b"), ("ana", "submit nodes/b"), ("kim", "approve nodes/b")];
+    steps(&place, "topic", &approved);
+    git(&place, "checkout -q dev");
+    let approved = [("ana", "edit nodes/a"), ("ana", "submit nodes/a"), ("bo", "approve nodes/a")];
+    steps(&place, "dev", &approved);
+    try_git(&place, "merge topic");
+    let refused = place.ctx("merge").exits(1).stderr;
+    assert!(refused.contains("git config contextnest.trunk BRANCH"), "{refused}");
+    git(&place, "config contextnest.trunk dev");
+    place.ctx("merge").ok();
+    finish(&place);
+    place.ctx("verify").ok();
+}
+
+#[test]
+fn a_merge_that_git_takes_back_leaves_an_intact_vault() {
+    let place = in_conflict();
+    place.ctx("merge").exits(1);
+    git(&place, "merge --abort");
+    let verified = place.ctx("verify").ok().stdout;
+    assert!(verified.starts_with("intact, anchored to"), "{verified}");
+    assert!(verified.contains("a merge was taken back"), "{verified}");
+}
+
+#[test]
+fn the_driver_stops_a_revert_of_an_earlier_publication() {
+    let place = committed();
+    with_driver(&place);
+    publish(&place, "one", &["nodes/a"]);
+    publish(&place, "two", &["nodes/b"]);
+    let reverted = try_git(&place, "revert --no-edit HEAD~1");
+    assert!(reverted.stdout.contains("CONFLICT"), "{}", reverted.whole());
+    git(&place, "revert --abort");
+    place.ctx("verify").ok();
+}
+
+#[test]
+fn a_document_that_the_branch_published_and_retired_can_be_published_again() {
+    let place = committed();
+    git(&place, "checkout -q -b topic");
+    publish(&place, "topic", &["nodes/b"]);
+    place.ctx("retire nodes/b").ok();
+    commit(&place, "retired");
+    git(&place, "checkout -q main");
+    publish(&place, "trunk", &["nodes/a"]);
+    try_git(&place, "merge topic");
+    place.ctx("merge").ok();
+    finish(&place);
+    place.ctx("verify").ok();
+    place.ctx("restore nodes/b").ok();
+    place.ctx("publish nodes/b").ok();
+    place.ctx("verify").ok();
+}
+
+#[test]
+fn merge_after_a_squash_takes_the_longer_change_log() {
+    let place = committed();
+    git(&place, "checkout -q -b topic");
+    publish(&place, "one", &["nodes/a"]);
+    git(&place, "checkout -q main");
+    git(&place, "merge -q --squash topic");
+    commit(&place, "squashed");
+    git(&place, "checkout -q topic");
+    publish(&place, "two", &["nodes/b"]);
+    try_git(&place, "merge main");
+    place.ctx("merge").ok();
+    finish(&place);
+    let verified = place.ctx("verify").ok().stdout;
+    assert!(verified.starts_with("intact, anchored to"), "{verified}");
+}
+
+#[test]
+fn merge_names_a_document_with_conflict_markers() {
+    let place = committed();
+    git(&place, "checkout -q -b topic");
+    publish(&place, "topic", &["nodes/a"]);
+    git(&place, "checkout -q main");
+    place.edit("nodes/a.md", "one", "edited");
+    publish(&place, "trunk", &["nodes/b"]);
+    try_git(&place, "merge topic");
+    let merged = place.ctx("merge").exits(1);
+    assert!(merged.stderr.contains("`nodes/a.md` has conflict markers"), "{}", merged.whole());
 }

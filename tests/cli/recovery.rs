@@ -339,11 +339,8 @@ fn marks_of_a_merge_are_refused_with_the_way_out() {
     -- stdout
     -- stderr
     error[log-broken]: line 1 of `.versions/checkpoints.jsonl` is a conflict marker of git
-    hint: both branches published; keep this branch's log, then publish the other branch's changes again
-    hint: in the vault's folder, keep this branch's log: git restore --source=HEAD --staged --worktree -- ':(glob)**/.versions/**'
-    hint: then run `ctx head trust`: the change log of the other branch names checkpoints that are not kept
-    hint: then run `ctx publish ID...` for the documents that the other branch published, and repeat its retirements and moves
-    hint: if changes are recorded, `ctx head trust` at the end records that the other branch's checkpoints are dropped
+    hint: both branches published: `ctx merge` joins their logs, while git merges, rebases or cherry-picks
+    hint: then `git add -A && git commit`; docs/git.md explains each case
     ");
     place.ctx("read nodes/a").exits(1);
     place.ctx("verify").exits(1);
@@ -373,12 +370,10 @@ fn the_way_out_of_a_merge_works_in_a_repository() {
     commit();
     git("merge topic").exits(1);
     let refused = place.ctx("publish --all").exits(1).stderr;
-    let hint = refused.lines().find(|line| line.contains("git restore")).unwrap();
-    place.typed("").shell(&hint[hint.find("git ").unwrap()..]).ok();
-    assert!(refused.contains("`ctx head trust`"), "{refused}");
-    place.ctx("head trust").ok();
-    place.ctx("publish --all").ok();
-    assert!(place.ctx("verify").ok().stdout.contains("[audit-replaced]"));
+    assert!(refused.contains("`ctx merge` joins their logs"), "{refused}");
+    place.ctx("merge").ok();
+    commit();
+    place.ctx("verify").ok();
     for (id, text) in [("nodes/a", "topic"), ("nodes/b", "main"), ("nodes/c", "# C")] {
         assert!(place.ctx(&format!("read {id}")).ok().stdout.contains(text), "{id}");
     }

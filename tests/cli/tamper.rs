@@ -13,7 +13,7 @@ fn reference_vault() -> Place {
 }
 
 /// Codes that other tests provoke: the fault is outside of a vault of ctx.
-const ELSEWHERE: [Code; 42] = [
+const ELSEWHERE: [Code; 44] = [
     // `spec/vectors/review`.
     Code::ApprovalMissing,
     Code::ApprovalSelf,
@@ -54,6 +54,9 @@ const ELSEWHERE: [Code; 42] = [
     Code::StagedContradicts,
     Code::StagedUnauthorised,
     Code::StagedUnproved,
+    // `merging.rs`.
+    Code::MergeMismatch,
+    Code::HeadMerged,
     // `interrupted.rs`.
     Code::Interrupted,
     // `sparse.rs`.
@@ -331,7 +334,7 @@ fn the_remedy_of_an_alteration_works() {
 
     Meaning and remedy:
       [history-unreadable] A history cannot be read.
-          Restore the file from git or from a backup that verifies. After a merge that left conflict markers or the lines of both sides, keep the records of one side (`git restore --source=HEAD --staged --worktree -- ':(glob)**/.versions/**'` in the vault's folder) and publish the other side's changes again; in a governed vault their authors submit them again. If git converted line ends, add the line `**/.versions/** -text -whitespace -ident -filter -working-tree-encoding` to `.gitattributes` and let git write the files again (`find . -path '*/.versions/*' -exec touch {} +`, then `git restore -- ':(glob)**/.versions/**'`). Until then nothing in the file is served or published.
+          Restore the file from git or from a backup that verifies. While git merges two branches, `ctx merge` joins their records. After a merge that was committed with conflict markers or the lines of both sides, undo that commit, merge again, and run `ctx merge`. If git converted line ends, add the line `**/.versions/** -text -whitespace -ident -filter -working-tree-encoding` to `.gitattributes` and let git write the files again (`find . -path '*/.versions/*' -exec touch {} +`, then `git restore -- ':(glob)**/.versions/**'`). Until then nothing in the file is served or published.
     -- stderr
     hint: `ctx help CODE` explains a finding
 
@@ -391,7 +394,7 @@ fn the_remedy_of_an_alteration_works() {
       [checkpoint-hash-mismatch] The hash of a checkpoint does not follow from its maps and the checkpoint before.
           Restore the log from git or from a backup that verifies. Until then nothing is served or published. Keep the histories: they record what was published.
       [checkpoint-gap] The numbers of the checkpoints are not 1, 2, 3 and so on.
-          Restore the file from git or from a backup that verifies. After a merge that left conflict markers or the lines of both sides, keep the records of one side (`git restore --source=HEAD --staged --worktree -- ':(glob)**/.versions/**'` in the vault's folder) and publish the other side's changes again; in a governed vault their authors submit them again. If git converted line ends, add the line `**/.versions/** -text -whitespace -ident -filter -working-tree-encoding` to `.gitattributes` and let git write the files again (`find . -path '*/.versions/*' -exec touch {} +`, then `git restore -- ':(glob)**/.versions/**'`). Until then nothing in the file is served or published.
+          Restore the file from git or from a backup that verifies. While git merges two branches, `ctx merge` joins their records. After a merge that was committed with conflict markers or the lines of both sides, undo that commit, merge again, and run `ctx merge`. If git converted line ends, add the line `**/.versions/** -text -whitespace -ident -filter -working-tree-encoding` to `.gitattributes` and let git write the files again (`find . -path '*/.versions/*' -exec touch {} +`, then `git restore -- ':(glob)**/.versions/**'`). Until then nothing in the file is served or published.
       [published-unsealed] A history records a publication or retirement that no checkpoint contains.
           Find out who wrote it before you publish again, because later the files do not show it. After an interrupted command, `ctx recover --dry-run` lists what no checkpoint seals, with author and time. If the log was truncated, restore it, or see with `ctx checkpoint rebuild --dry-run` which checkpoints the histories produce.
       [audit-missing] Changes are recorded since an earlier checkpoint, but no change log records the event of this one.

@@ -27,8 +27,11 @@ pub(crate) struct Differing {
 /// The files of a merge in the folder of one history.
 #[derive(Debug)]
 pub(super) struct Planned {
+    pub(super) id: DocumentId,
     pub(super) folder: String,
     pub(super) files: HistoryFiles,
+    /// True if the branch's history is kept aside.
+    pub(super) puts_aside: bool,
 }
 
 impl Differing {
@@ -48,13 +51,12 @@ impl Differing {
         branch.starts_with(&trunk)
     }
 
-    /// Returns the files of the result.
-    pub(super) fn planned(&self, decision: &Decision) -> Planned {
+    /// Returns the files of the result. `is_same` is true if the result has the branch's value of the
+    /// id: otherwise the branch's history has events that the main line does not seal.
+    pub(super) fn planned(&self, decision: &Decision, is_same: bool) -> Planned {
         let [trunk, branch] = self.chains();
-        let takes_branch = match decision.conflicts.contains_key(&self.id) {
-            true => false,
-            false => branch.starts_with(&trunk),
-        };
+        let is_conflict = decision.conflicts.contains_key(&self.id);
+        let takes_branch = !is_conflict && is_same && branch.starts_with(&trunk);
         let [ours, theirs] = &self.sides;
         let chosen = if takes_branch { theirs } else { ours };
         let is_aside = |path: &str| path.split('/').next() == Some(layout::ASIDE);
@@ -62,7 +64,8 @@ impl Differing {
         let asides = ours.iter().chain(theirs).filter(|(path, _)| is_aside(path));
         let mut files: HistoryFiles =
             own.chain(asides).map(|(path, bytes)| (path.clone(), bytes.clone())).collect();
-        if let (false, Some(last)) = (takes_branch || trunk.starts_with(&branch), branch.last()) {
+        let is_aside_new = !takes_branch && !trunk.starts_with(&branch);
+        if let (true, Some(last)) = (is_aside_new, branch.last()) {
             let folder = format!("{}/{}", layout::ASIDE, aside::name_of(last));
             for (path, bytes) in theirs.iter().filter(|(path, _)| !is_aside(path)) {
                 let is_shared = path != layout::HISTORY && ours.get(path) == Some(bytes);
@@ -71,7 +74,13 @@ impl Differing {
                 }
             }
         }
-        Planned { folder: self.id.history_dir(), files }
+        // An earlier merge kept the same history aside, and listed it.
+        let was_aside = branch.last().is_some_and(|last| {
+            let folder = format!("{}/{}", layout::ASIDE, aside::name_of(last));
+            ours.contains_key(&format!("{folder}/{}", layout::HISTORY))
+        });
+        let (id, folder) = (self.id.clone(), self.id.history_dir());
+        Planned { id, folder, files, puts_aside: is_aside_new && !was_aside }
     }
 }
 
@@ -101,6 +110,22 @@ impl Planned {
             .filter(|name| !self.files.contains_key(name))
             .map(|name| format!("{}/{name}", self.folder))
             .collect()
+    }
+
+    /// Returns true if an earlier run wrote these files. The history may have grown since.
+    pub(super) fn is_done(&self, vault: &Vault) -> bool {
+        let has = |(path, bytes): (String, &[u8])| {
+            let found = vault.files().read_optional(&path, limit::HISTORY);
+            found.is_ok_and(|found| found.is_some_and(|found| found.starts_with(bytes)))
+        };
+        self.files().all(has)
+    }
+
+    /// Returns true if entries were added to the history after the merge.
+    pub(super) fn has_grown(&self, vault: &Vault) -> bool {
+        let own = self.files.get(layout::HISTORY).map_or(0, Vec::len);
+        let found = vault.files().read_optional(&self.id.history_path(), limit::HISTORY);
+        found.is_ok_and(|found| found.is_some_and(|found| found.len() > own))
     }
 
     /// Writes the files into the working copy.

@@ -8,6 +8,7 @@
 pub(crate) mod histories;
 pub(crate) mod take;
 
+use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::io;
 
@@ -56,6 +57,8 @@ pub(crate) struct Request<'r> {
     /// The histories that differ, with the files of the branch that is checked out and of the other
     /// one.
     pub(crate) histories: Vec<(DocumentId, [HistoryFiles; 2])>,
+    /// The logs of audit and staging that differ, with the bytes of both sides.
+    pub(crate) logs: Vec<(String, [Vec<u8>; 2])>,
     /// The vault as the branch that is checked out has it, and the other one.
     pub(crate) vaults: [Vault; 2],
     /// The paths of all files that one of the sides has.
@@ -88,6 +91,8 @@ pub(crate) struct Merged {
     pub(crate) not_followed: Option<String>,
     /// The ids that both sides changed, or that were changed together with such ids.
     pub(crate) conflicts: Vec<InConflict>,
+    /// True if the trunk is governed.
+    pub(crate) is_governed: bool,
 }
 
 /// An id in conflict, with its last value on the trunk and on the branch.
@@ -99,6 +104,8 @@ pub(crate) struct InConflict {
     pub(crate) why: Conflict,
     /// The values of the trunk and of the branch; `None` for one that is not published.
     pub(crate) marks: [Option<Mark>; 2],
+    /// True if it was published or submitted after an earlier run.
+    pub(crate) is_settled: bool,
 }
 
 /// Reason why nothing was written.
@@ -140,6 +147,11 @@ pub(crate) enum MergeError {
     /// The merged vault would not verify.
     #[error("the merged vault would not verify: {}", .0.first().map_or("", |first| &first.message))]
     Damaged(Vec<Finding>),
+    /// Nothing says which branch is the trunk of a governed vault.
+    #[error(
+        "nothing says which of the two branches is the trunk, and in a governed vault its rules decide"
+    )]
+    NoTrunk,
     /// A head is more than 24 hours ahead of the clock.
     #[error("the log of {} ends at {at}, more than 24 hours ahead of the clock ({now})", .side.words())]
     ClockBehind {
@@ -215,29 +227,67 @@ pub(crate) fn merge(vault: &Vault, request: &Request<'_>) -> Result<Merged, Merg
             // What was approved on the branch, by the rules of its own line.
             refuse_findings(branch.0, *now, branch.1)?;
         }
-        Ok(is_main)
+        Ok::<bool, MergeError>(is_main)
     };
     let parted = |trunk, decision: &Decision| histories::parted(&of_trunk(trunk), decision);
+    let governed = Cell::new(false);
+    let is_governed = |trunk: Side, is_known: bool| {
+        let is_main = is_governed(trunk)?;
+        governed.set(is_main);
+        // A trunk that nothing names could be the branch with the rules of an attacker.
+        if is_main && !is_known { Err(MergeError::NoTrunk) } else { Ok(is_main) }
+    };
     let joined = join((ours, theirs), &request.upstream, *now, &is_governed, &parted)?;
-    let conflicts = in_conflict(&joined, ours, theirs);
+    let histories = of_trunk(joined.trunk);
+    let branch = match joined.trunk {
+        Side::Ours => theirs,
+        Side::Theirs => ours,
+    };
+    let [result, branch] = [&joined.log, branch].map(state_of);
+    let planned: Vec<Planned> = histories
+        .iter()
+        .map(|one| {
+            let id = one.id.as_str();
+            one.planned(&joined.decision, result.get(id) == branch.get(id))
+        })
+        .collect();
+    let mut conflicts = in_conflict(&joined, &result, &branch);
+    // A review on both sides is a conflict, too: the branch's steps are kept aside.
+    for one in planned.iter().filter(|one| one.puts_aside) {
+        if conflicts.iter().all(|known| known.id != one.id) {
+            let marks = [&result, &branch].map(|state| state.get(one.id.as_str()).copied());
+            let (id, why) = (one.id.clone(), Conflict::History);
+            conflicts.push(InConflict { id, why, marks, is_settled: false });
+        }
+    }
+    let is_done = is_done(vault, &joined.held, &joined.heads)?
+        && planned.iter().all(|one| one.is_done(vault))
+        && longer_logs(request).all(|(path, bytes)| {
+            let found = vault.files().read_optional(path, limit::LOG);
+            found.is_ok_and(|found| found.is_some_and(|found| found.starts_with(bytes)))
+        });
+    for one in &mut conflicts {
+        let own = planned.iter().find(|planned| planned.id == one.id);
+        one.is_settled = is_done && own.is_some_and(|own| own.has_grown(vault));
+    }
     let mut result = Merged {
         trunk: joined.trunk,
         base: joined.base,
         heads: joined.heads,
         checkpoint: joined.checkpoint,
-        is_done: is_done(vault, &joined.held, &joined.heads)?,
+        is_done,
         not_followed: None,
         conflicts,
+        is_governed: governed.get(),
     };
     if result.is_done {
         return Ok(result);
     }
     refuse_lost_head(vault, &joined.held)?;
-    let histories = of_trunk(joined.trunk);
-    let planned: Vec<Planned> = histories.iter().map(|one| one.planned(&joined.decision)).collect();
     refuse_damage(vault, request, &planned, &joined.log)?;
     if !request.dry_run {
         planned.iter().try_for_each(|one| one.write(vault))?;
+        longer_logs(request).try_for_each(|(path, bytes)| replace(vault, path, bytes))?;
         // A trusted head stays: the merge is not committed, and git can take it back.
         if let Some(merge) = &result.checkpoint {
             trusted_head::record_merge(vault, &merge.hash)?;
@@ -259,13 +309,16 @@ pub(crate) fn merge_logs(
     upstream: &[Vec<Digest>],
     now: Timestamp,
 ) -> Result<Option<Vec<u8>>, MergeError> {
-    // A vault that was governed has sealed its stewards.
+    // A review is in the histories. A vault that was governed has sealed its stewards.
     let has_stewards = [ours, theirs].iter().any(|log| {
         let mut changed = log.entries.iter().flatten().flat_map(|one| one.artifacts());
         changed.any(|id| *id == DocumentId::stewards())
     });
-    let joined = join((ours, theirs), upstream, now, &|_| Ok(has_stewards), &|_, _| Vec::new())?;
-    if !joined.decision.conflicts.is_empty() {
+    if has_stewards {
+        return Ok(None);
+    }
+    let joined = join((ours, theirs), upstream, now, &|_, _| Ok(false), &|_, _| Vec::new())?;
+    if !joined.decision.conflicts.is_empty() || joined.leaves_some {
         return Ok(None);
     }
     if let Some(merge) = &joined.checkpoint {
@@ -287,6 +340,9 @@ struct Joined {
     log: Log,
     checkpoint: Option<Checkpoint>,
     decision: Decision,
+    /// True if the branch changed an artifact that the merge does not carry, as after an earlier
+    /// conflict: then the histories have to be looked at.
+    leaves_some: bool,
 }
 
 /// Joins two logs (MERGE-6 to MERGE-9). `is_governed` returns true if the trunk is governed, and
@@ -295,7 +351,7 @@ fn join(
     (ours, theirs): (&Log, &Log),
     upstream: &[Vec<Digest>],
     now: Timestamp,
-    is_governed: &dyn Fn(Side) -> Result<bool, MergeError>,
+    is_governed: &dyn Fn(Side, bool) -> Result<bool, MergeError>,
     parted: &dyn Fn(Side, &Decision) -> Vec<(DocumentId, Conflict)>,
 ) -> Result<Joined, MergeError> {
     let logs = |side| match side {
@@ -311,7 +367,7 @@ fn join(
     if firsts.0 != firsts.1 {
         return Err(MergeError::TwoVaults { ours: firsts.0, theirs: firsts.1 });
     }
-    let trunk = trunk(&mine, &other, upstream);
+    let (trunk, is_known) = trunk(&mine, &other, upstream);
     let (main, branch) = (of(trunk)?, of(trunk.other())?);
     if logs(trunk).form == LogForm::Full {
         return Err(MergeError::FullForm(trunk));
@@ -325,10 +381,12 @@ fn join(
         |log: &Chronicle<'_>| (log.head_number(), log.head().map_or(firsts.0, |head| head.hash));
     let heads = [end(&main), end(&branch)];
     let base = CheckpointNumber::of_count(common(&hashes(&main), &hashes(&branch)));
-    let is_governed = is_governed(trunk)?;
+    let is_same = held[0].contains(&heads[1].1) || base == heads[0].0;
+    let is_governed = is_governed(trunk, is_known || is_same)?;
     let whole = |log: &Log| {
         let (log, checkpoint, decision) = (log.clone(), None, Decision::default());
-        Joined { trunk, base, heads, held: held.clone(), log, checkpoint, decision }
+        let held = held.clone();
+        Joined { trunk, base, heads, held, log, checkpoint, decision, leaves_some: false }
     };
     if held[0].contains(&heads[1].1) {
         return Ok(whole(logs(trunk)));
@@ -361,7 +419,10 @@ fn join(
     };
     let all = main.checkpoints().iter().map(|one| (*one).clone()).chain([checkpoint.clone()]);
     let log = Log::of(LogForm::Delta, all.collect());
-    Ok(Joined { trunk, base, heads, held, log, checkpoint: Some(checkpoint), decision })
+    let mut changed = sides.iter().flat_map(|side| side.checkpoint.artifacts());
+    let leaves_some = changed.any(|id| !decision.carried.contains_key(id));
+    let checkpoint = Some(checkpoint);
+    Ok(Joined { trunk, base, heads, held, log, checkpoint, decision, leaves_some })
 }
 
 /// Returns the ids that the branch changed under other rules than the trunk has (MERGE-17): all, if
@@ -380,6 +441,16 @@ fn by_other_rules(trunk: &[&Checkpoint], sides: &[event::Side]) -> BTreeMap<Docu
     later.map(|id| (id.clone(), Conflict::Approval)).collect()
 }
 
+/// Returns the logs that both sides have a part of, with the longer part: a commit was picked,
+/// squashed or amended.
+fn longer_logs<'r>(request: &'r Request<'_>) -> impl Iterator<Item = (&'r str, &'r [u8])> {
+    request.logs.iter().filter_map(|(path, [ours, theirs])| {
+        let longer = if ours.len() < theirs.len() { theirs } else { ours };
+        let is_one = longer.starts_with(ours) && longer.starts_with(theirs);
+        is_one.then_some((path.as_str(), &longer[..]))
+    })
+}
+
 /// Returns a history with the files of the trunk first.
 fn differing(trunk: Side, (id, [ours, theirs]): &(DocumentId, [HistoryFiles; 2])) -> Differing {
     let sides = match trunk {
@@ -389,24 +460,19 @@ fn differing(trunk: Side, (id, [ours, theirs]): &(DocumentId, [HistoryFiles; 2])
     Differing { id: id.clone(), sides: sides.map(Clone::clone) }
 }
 
-/// Returns the artifacts in conflict, with their values on the trunk and on the branch.
-fn in_conflict(joined: &Joined, ours: &Log, theirs: &Log) -> Vec<InConflict> {
-    if joined.decision.conflicts.is_empty() {
-        return Vec::new();
-    }
-    let logs = match joined.trunk {
-        Side::Ours => [ours, theirs],
-        Side::Theirs => [theirs, ours],
-    };
-    let states = logs.map(|log| {
-        let mut state = PublishedSet::default();
-        log.entries.iter().flatten().for_each(|checkpoint| checkpoint.apply(&mut state));
-        state
-    });
+/// Returns the state at the head of a log.
+fn state_of(log: &Log) -> PublishedSet {
+    let mut state = PublishedSet::default();
+    log.entries.iter().flatten().for_each(|checkpoint| checkpoint.apply(&mut state));
+    state
+}
+
+/// Returns the artifacts in conflict, with their values in the result and on the branch.
+fn in_conflict(joined: &Joined, result: &PublishedSet, branch: &PublishedSet) -> Vec<InConflict> {
     let artifacts = joined.decision.conflicts.iter().filter(|(id, _)| !id.is_chain());
     let one = |(id, why): (&DocumentId, &Conflict)| {
-        let marks = states.each_ref().map(|state| state.get(id.as_str()).copied());
-        InConflict { id: id.clone(), why: *why, marks }
+        let marks = [result, branch].map(|state| state.get(id.as_str()).copied());
+        InConflict { id: id.clone(), why: *why, marks, is_settled: false }
     };
     artifacts.map(one).collect()
 }
@@ -422,13 +488,13 @@ fn follow(vault: &Vault) -> Result<(), String> {
     failed.next().map_or(Ok(()), Err)
 }
 
-/// Returns the side that is the trunk (MERGE-11).
-fn trunk(ours: &Chronicle<'_>, theirs: &Chronicle<'_>, upstream: &[Vec<Digest>]) -> Side {
+/// Returns the side that is the trunk (MERGE-11), and true if a ref says so.
+fn trunk(ours: &Chronicle<'_>, theirs: &Chronicle<'_>, upstream: &[Vec<Digest>]) -> (Side, bool) {
     let (mine, other) = (hashes(ours), hashes(theirs));
     for log in upstream {
         let (of_ours, of_theirs) = (common(&mine, log), common(&other, log));
         if of_ours != of_theirs {
-            return if of_ours > of_theirs { Side::Ours } else { Side::Theirs };
+            return (if of_ours > of_theirs { Side::Ours } else { Side::Theirs }, true);
         }
     }
     let after = common(&mine, &other);
@@ -436,12 +502,13 @@ fn trunk(ours: &Chronicle<'_>, theirs: &Chronicle<'_>, upstream: &[Vec<Digest>])
         let next = log.checkpoints().get(after);
         next.map(|next| (next.at, next.hash.to_string()))
     };
-    match (next(ours), next(theirs)) {
+    let side = match (next(ours), next(theirs)) {
         (Some(mine), Some(other)) if other < mine => Side::Theirs,
         // A log without a further checkpoint is the beginning of the other one.
         (Some(_), None) => Side::Theirs,
         _ => Side::Ours,
-    }
+    };
+    (side, false)
 }
 
 fn hashes(log: &Chronicle<'_>) -> Vec<Digest> {
@@ -517,9 +584,10 @@ fn refuse_damage(
     for one in planned {
         contents.extend(one.files().map(|(path, bytes)| (path, bytes.to_vec())));
     }
+    contents.extend(longer_logs(request).map(|(path, bytes)| (path.to_owned(), bytes.to_vec())));
     let files = vault.files().clone();
     let kept = request.paths.iter().filter(|path| !is_planned(path) && files.is_file(path));
-    let paths: Vec<String> = kept.chain(contents.keys()).cloned().collect();
+    let paths: BTreeSet<String> = kept.chain(contents.keys()).cloned().collect();
     let entries = paths.iter().map(|path| ("100644", path.as_str(), path.as_bytes()));
     let tree = Tree::new(entries, move |path, limit| match contents.get(path) {
         Some(bytes) => Ok(Some(bytes.clone()).filter(|bytes| bytes.len() as u64 <= limit)),
@@ -542,11 +610,16 @@ fn refuse_findings(seen: &Vault, now: Timestamp, log: &Log) -> Result<(), MergeE
 
 /// Replaces the log of the working copy, which has git's conflict markers or is that of one side.
 fn write(vault: &Vault, log: &Log) -> Result<(), MergeError> {
-    let (files, path) = (vault.files(), log.path());
     let bytes = log.sound().map(|chronicle| chronicle.export(log.form)).unwrap_or_default();
+    Ok(replace(vault, log.path(), &bytes)?)
+}
+
+/// Writes a file of the record into the working copy.
+fn replace(vault: &Vault, path: &str, bytes: &[u8]) -> Result<(), FileError> {
+    let files = vault.files();
     match files.read_optional(path, limit::LOG)? {
-        Some(old) => files.replace(path, &old, &bytes)?,
-        None => files.create_durable(path, &bytes)?,
+        Some(old) if old == bytes => Ok(()),
+        Some(old) => files.replace(path, &old, bytes),
+        None => files.create_durable(path, bytes),
     }
-    Ok(())
 }

@@ -117,7 +117,7 @@ pub(super) fn command() -> clap::Command {
             verbs.into_iter().filter_map(|verb| Some((verb, command.find_subcommand(verb)?)));
         for (verb, found) in found {
             let about = found.get_about().map(ToString::to_string).unwrap_or_default();
-            groups.push_str(&format!("  {verb:<12}{about}\n"));
+            groups.push_str(&format!("  {verb:<11} {about}\n"));
         }
         groups.push('\n');
     }

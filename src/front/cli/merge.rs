@@ -64,23 +64,30 @@ pub(super) fn run(args: &Merge, session: &mut Session<'_>) -> Result<Answer, Fai
             merging::take_texts(&sides, &chosen, which, &mut report)?;
         }
     }
-    // An earlier run listed the conflicts; what is left of them shows in the live files.
-    if merged.is_done || args.take.is_some() {
-        merging::settle(&vault, &mut report);
-    }
+    merging::settle(&vault, &merged.conflicts, &mut report);
     session.print(&report, |session, report| print(session, report, args.dry_run));
     let open: Vec<&ConflictReport> = report.open().collect();
+    let marked = match args.dry_run {
+        true => Vec::new(),
+        false => merging::marked(&session.workspace, &vault),
+    };
+    if !session.ui.json {
+        for path in &marked {
+            session.ui.note(&format!("`{}` has conflict markers: edit it", shown(path)));
+        }
+    }
     if !args.dry_run && !session.ui.json {
         if let Some(why) = &merged.not_followed {
             session.ui.note(&format!("warning: {}; run `ctx index`", shown(why)));
         }
-        next(session, &open, merging.next());
+        let publish = if merged.is_governed { "submit" } else { "publish" };
+        next(session, &open, publish, merging.next());
     }
-    Ok(if open.is_empty() { Answer::Yes } else { Answer::No })
+    Ok(if open.is_empty() && marked.is_empty() { Answer::Yes } else { Answer::No })
 }
 
 /// Says what to type next.
-fn next(session: &mut Session<'_>, open: &[&ConflictReport], then: &str) {
+fn next(session: &mut Session<'_>, open: &[&ConflictReport], publish: &str, then: &str) {
     let Some(first) = open.first() else {
         session.ui.note(&format!("next: {then}"));
         return;
@@ -88,10 +95,10 @@ fn next(session: &mut Session<'_>, open: &[&ConflictReport], then: &str) {
     let id = shown(&argument(first.id.as_str())).into_owned();
     session.ui.note(&match first.settled {
         Some(_) => {
-            format!("next: edit the conflict markers in {id}, then `ctx publish {id}`, {then}")
+            format!("next: edit the conflict markers in {id}, then `ctx {publish} {id}`, {then}")
         }
         None => format!(
-            "next: `ctx merge --take trunk|branch|both {id}`, `ctx publish {id}`, then {then}"
+            "next: `ctx merge --take trunk|branch|both {id}`, `ctx {publish} {id}`, then {then}"
         ),
     });
 }
@@ -143,7 +150,7 @@ fn conflict(one: &ConflictReport) -> String {
         Conflict::BothChanged => "",
         Conflict::Event => "; changed together with another document in conflict",
         Conflict::Approval => "; its approval does not hold on the trunk",
-        Conflict::History => "; its history on the branch does not go on from the trunk's",
+        Conflict::History => "; both sides reviewed it: the steps of the branch are kept aside",
     };
     let settled = match one.settled {
         None => "",
@@ -157,10 +164,10 @@ fn conflict(one: &ConflictReport) -> String {
 /// Merge one file, for git
 ///
 /// Git calls it for the files that `.gitattributes` gives `merge=ctx`, if the driver is registered.
-/// %A gets the result. A log or a history that needs a decision is left whole, with exit code 1,
-/// and `ctx merge` settles it.
+/// %A gets the result. A log or a history that needs a decision gets conflict markers, with exit
+/// code 1, and `ctx merge` settles it.
 #[derive(Debug, clap::Args)]
-#[command(hide = true)]
+#[command(after_help = "Examples:\n  git config merge.ctx.driver 'ctx merge-driver %O %A %B %P'")]
 pub(super) struct MergeDriver {
     /// The common version, %O
     base: PathBuf,

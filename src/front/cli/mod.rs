@@ -317,10 +317,8 @@ fn recorded(given: Given, verb: Option<Verb>, session: &mut Session<'_>) -> Resu
 
 fn dispatch(given: Given, session: &mut Session<'_>) -> Result<Answer, Failure> {
     // A verifier reports it itself.
-    let is_alone = matches!(
-        given,
-        Given::Textconv(_) | Given::Hook(_) | Given::Demo(_) | Given::Help(_)
-    );
+    let is_alone =
+        matches!(given, Given::Textconv(_) | Given::Hook(_) | Given::Demo(_) | Given::Help(_));
     if !is_alone && !matches!(given, Given::Init(_) | Given::Verify(_) | Given::Ci(_)) {
         session.warn_of_nested();
     }

@@ -78,6 +78,7 @@ impl Pass<'_> {
             let message = "it has entries of the history, but does not begin as the history does";
             self.push(find(Code::HistoryRespelled, message));
         }
+        let (mut any_sealed, mut unsealed) = (false, Vec::new());
         let mut walk = Walk::new(aside, self.id, history);
         let (mut n, mut before): (usize, Option<Timestamp>) = (0, None);
         while let Some(step) = walk.next() {
@@ -116,17 +117,30 @@ impl Pass<'_> {
                     (is_sealed || !entry.is_published(), "published")
                 }
             };
-            if n > common && self.view.complete && !is_sealed {
-                let message =
-                    format!("the history aside records it as {event}, but no checkpoint does so");
-                let finding = find(Code::PublishedUnsealed, &message);
-                self.push(finding.version(entry.version));
+            match n > common && entry.event_at().is_some() {
+                true if is_sealed => any_sealed = true,
+                true => unsealed.push((entry.version, event)),
+                false => {}
             }
             before = Some(entry.edited_at);
             for why in &recomputed.wrong {
                 let finding = self.chain_fault(entry, why);
                 self.push(Finding { path: path.clone(), ..finding });
             }
+        }
+        if !self.view.complete {
+            return;
+        }
+        // Git takes back a merge without files that it does not know.
+        if !any_sealed && !unsealed.is_empty() {
+            let message = "no checkpoint names it: a merge was taken back; it can be removed";
+            self.push(Finding::new(Code::Unfinished, aside.folder(), message));
+            return;
+        }
+        for (version, event) in unsealed {
+            let message =
+                format!("the history aside records it as {event}, but no checkpoint does so");
+            self.push(find(Code::PublishedUnsealed, &message).version(version));
         }
     }
 }

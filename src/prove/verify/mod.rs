@@ -301,7 +301,8 @@ fn recompute(vault: &Vault, request: &Request, basis: Basis<'_>) -> Result<Repor
             findings.extend(working::inside(vault));
             if changed.is_none_or(Changed::is_of_record) {
                 let found;
-                (found, staged) = staged::check((vault, log.as_ref()), &view.chains, changed, now);
+                let reads = changed.is_none_or(|changed| changed.has_within(layout::STAGING_DIR));
+                (found, staged) = staged::check((vault, log.as_ref()), &view.chains, reads, now);
                 findings.extend(found);
                 let found;
                 (found, steps) = changes::check(vault, &view, &rules);

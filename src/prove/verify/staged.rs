@@ -5,7 +5,6 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use rayon::prelude::*;
 
 use super::bound_chains::BoundChains;
-use super::changed::Changed;
 use super::finding::{Code, Finding};
 use super::review_steps::Steps;
 use crate::files::vault::Vault;
@@ -26,12 +25,11 @@ use crate::values::model::number::{CheckpointNumber, Version};
 use crate::values::model::timestamp::Timestamp;
 
 /// Checks the staged results of a vault. Returns the findings and what was read. Without a sound
-/// log, all acts are treated as allowed. If only `changed` files are checked, and none of them is a
-/// staged result, contents are not read.
+/// log, all acts are treated as allowed. Contents are only read if `reads_contents`.
 pub(super) fn check(
     (vault, log): (&Vault, Option<&Log>),
     bound: &BoundChains,
-    changed: Option<&Changed>,
+    reads_contents: bool,
     now: Timestamp,
 ) -> (Vec<Finding>, Staged) {
     let unreadable = |why: &FileError| {
@@ -73,7 +71,7 @@ pub(super) fn check(
         let path = chain_path(source, writer);
         Finding::new(Code::StagedChainMismatch, path, message)
     }));
-    if changed.is_some_and(|changed| !changed.has_within(STAGING_DIR)) {
+    if !reads_contents {
         return (findings, staged);
     }
     findings.extend(contents(vault, &staged));

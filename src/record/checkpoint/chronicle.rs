@@ -195,15 +195,19 @@ impl<'l> Chronicle<'l> {
         let mut wanted: BTreeMap<&DocumentId, (Version, CheckpointNumber)> =
             ids.into_iter().map(|id| (id, Default::default())).collect();
         for checkpoint in &self.checkpoints {
-            for (id, mark) in &checkpoint.set {
-                if let (Some((last, at)), Some(version)) = (wanted.get_mut(id), mark.version) {
+            for (id, _, mark) in checkpoint.changes() {
+                let version = mark.and_then(|mark| mark.version);
+                if let (Some((last, at)), Some(version)) = (wanted.get_mut(id), version) {
                     (*last, *at) = (version.max(*last), checkpoint.number);
                 }
             }
         }
         let last = wanted.into_iter().map(|(id, last)| {
             let removals = || {
-                let removing = self.checkpoints.iter().filter(|one| one.removed.contains(id));
+                let removes = |one: &&&Checkpoint| {
+                    one.changes().any(|(changed, _, mark)| changed == id && mark.is_none())
+                };
+                let removing = self.checkpoints.iter().filter(removes);
                 removing.map(|one| one.number).collect()
             };
             (id, self.log.foreign.last_of(files, id, last, &removals))

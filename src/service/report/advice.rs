@@ -217,20 +217,11 @@ impl From<LogError> for Failure {
                 dry_run(Verb::Recover),
             )),
             LogError::Conflict { .. } => Self::new(Code::LogBroken, message)
-                .hint("both branches published; keep this branch's log, then publish the other branch's changes again")
-                .hint("in the vault's folder, keep this branch's log: git restore --source=HEAD --staged --worktree -- ':(glob)**/.versions/**'")
                 .hint(Hint::call(
-                    "then run {}: the change log of the other branch names checkpoints that are not kept",
-                    Verb::HeadTrust,
+                    "both branches published: {} joins their logs, while git merges, rebases or cherry-picks",
+                    Verb::Merge,
                 ))
-                .hint(Hint::call(
-                    "then run {} for the documents that the other branch published, and repeat its retirements and moves",
-                    Call::new(Verb::Publish).word("ID..."),
-                ))
-                .hint(Hint::call(
-                    "if changes are recorded, {} at the end records that the other branch's checkpoints are dropped",
-                    Verb::HeadTrust,
-                )),
+                .hint("then `git add -A && git commit`; docs/git.md explains each case"),
             LogError::BothForms => Self::new(Code::LogBroken, message)
                 .hint("the two log files differ; nothing was written")
                 .hint("find the right one with `git log -- .versions`, and move the other out of the vault"),

@@ -145,11 +145,11 @@ fn command(folder: &Path) -> Command {
 
 /// Merges three versions of a text by lines, as `git merge-file` does: that of the trunk, the one
 /// that both sides began with, and that of the branch. Returns the result, and true if it has
-/// conflict markers.
+/// conflict markers, with these labels.
 ///
 /// # Errors
 /// Git cannot be run, or a temporary file cannot be written.
-pub(crate) fn merge_texts(texts: [&str; 3]) -> Result<(String, bool), GitError> {
+pub(crate) fn merge_texts(texts: [&str; 3], labels: [&str; 3]) -> Result<(String, bool), GitError> {
     let not_run = |why: &dyn std::fmt::Display| GitError::NotRun(why.to_string());
     let folder = tempfile::tempdir().map_err(|why| not_run(&why))?;
     let names = ["trunk", "base", "branch"];
@@ -158,7 +158,7 @@ pub(crate) fn merge_texts(texts: [&str; 3]) -> Result<(String, bool), GitError> 
     }
     let mut git = command(folder.path());
     git.args(["merge-file", "-p"]);
-    git.args(names.iter().flat_map(|name| ["-L", name])).args(names).stderr(Stdio::piped());
+    git.args(labels.iter().flat_map(|label| ["-L", label])).args(names).stderr(Stdio::piped());
     let said = git.stdin(Stdio::null()).output().map_err(|why| not_run(&why))?;
     let merged = String::from_utf8(said.stdout).map_err(|why| not_run(&why))?;
     // It ends with the number of conflicts, and with 255 after an error.

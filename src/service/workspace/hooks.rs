@@ -6,9 +6,9 @@ use std::io::{self, Read as _, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
-use super::git_settings::TEXTCONV;
 use super::Workspace;
 use super::git::Git;
+use super::git_settings::TEXTCONV;
 use super::proposal::no_answer;
 use crate::files::vault::outside::open_regular;
 use crate::service::report::failure::{Code, Failure};

@@ -101,6 +101,7 @@ pub(crate) fn sides<'r>(
         theirs: theirs_log,
         upstream: upstream(&repository)?,
         histories: histories(&objects, &sides)?,
+        logs: logs(&objects, &sides)?,
         vaults,
         paths: sides.iter().flatten().filter_map(|entry| entry.text().map(str::to_owned)).collect(),
     };
@@ -138,7 +139,8 @@ pub(crate) fn chosen<'c>(
     for name in names {
         let name = name.trim_start_matches("./");
         let fits = |one: &&InConflict| match name.strip_suffix("...") {
-            Some(folder) => one.id.as_str().starts_with(folder),
+            // What was published since is not overwritten, unless it is named.
+            Some(folder) => one.id.as_str().starts_with(folder) && !one.is_settled,
             None => one.id.as_str() == name || one.id.live_path() == name,
         };
         let before = chosen.len();
@@ -162,7 +164,8 @@ pub(crate) fn take_texts(
     which: Take,
     report: &mut MergeReport,
 ) -> Result<(), Failure> {
-    let merge: MergeTexts = |texts| merge_texts(texts).map_err(|why| why.to_string());
+    let merge: MergeTexts =
+        |texts| merge_texts(texts, ["trunk", "base", "branch"]).map_err(|why| why.to_string());
     for one in chosen {
         let taken = sides.take(one, which, merge).map_err(|why| {
             let message = format!("{}: {why}", one.id);
@@ -174,16 +177,14 @@ pub(crate) fn take_texts(
     Ok(())
 }
 
-/// Records for each conflict whether its live file still has conflict markers.
-pub(crate) fn settle(vault: &Vault, report: &mut MergeReport) {
+/// Records for each conflict whether it is settled: it was published or submitted since, and its live
+/// file has no conflict markers.
+pub(crate) fn settle(vault: &Vault, conflicts: &[InConflict], report: &mut MergeReport) {
     for one in report.conflicts.iter_mut().filter(|one| one.settled != Some(true)) {
         let live = vault.files().read_optional(&one.id.live_path(), limit::DOCUMENT);
-        let has_markers = live.ok().flatten().is_some_and(|bytes| {
-            let begins = |line: &[u8], mark: &[u8]| line.starts_with(mark);
-            let mut lines = bytes.split(|byte| *byte == b'\n');
-            lines.any(|line| begins(line, b"<<<<<<< ") || begins(line, b">>>>>>> "))
-        });
-        if has_markers || report.done {
+        let has_markers = live.ok().flatten().is_some_and(|bytes| has_markers(&bytes));
+        let is_settled = conflicts.iter().any(|known| known.id == one.id && known.is_settled);
+        if has_markers || is_settled {
             one.settled = Some(!has_markers);
         }
     }
@@ -220,6 +221,57 @@ fn histories(
         Ok((id, [read(&ours)?, read(&theirs)?]))
     };
     named.into_iter().map(one).collect()
+}
+
+/// Returns the logs of audit and staging that both sides have with different bytes.
+fn logs(
+    objects: &Objects,
+    [ours, theirs]: &[Vec<Entry>; 2],
+) -> Result<Vec<(String, [Vec<u8>; 2])>, Failure> {
+    let is_log = |path: &str| {
+        let folders = [layout::AUDIT_DIR, layout::STAGING_CHAINS];
+        path.ends_with(".jsonl") && folders.iter().any(|folder| path.starts_with(folder))
+    };
+    let mine: BTreeMap<&str, &str> =
+        ours.iter().filter_map(|entry| Some((entry.text()?, entry.object()))).collect();
+    let named = theirs.iter().filter_map(|entry| Some((entry.text()?, entry.object())));
+    let differing = named.filter_map(|(path, object)| {
+        let own = mine.get(path).filter(|own| **own != object && is_log(path))?;
+        Some((path, *own, object))
+    });
+    let read = |object: &str| {
+        let bytes = objects.read(object, limit::LOG).map_err(|why| unreadable(&why))?;
+        bytes.ok_or_else(|| unreadable(&"a log is too long"))
+    };
+    let one = |(path, ours, theirs): (&str, &str, &str)| {
+        Ok((path.to_owned(), [read(ours)?, read(theirs)?]))
+    };
+    differing.map(one).collect()
+}
+
+/// Returns the paths of live files in the vault that git has not merged, and that have conflict
+/// markers.
+pub(crate) fn marked(workspace: &Workspace<'_>, vault: &Vault) -> Vec<String> {
+    let repository = Repository { git: workspace.environment.git, folder: vault.root() };
+    let args = ["diff", "--name-only", "--diff-filter=U", "-z", "--relative", "--no-ext-diff"];
+    let listed = repository.ask(&args).unwrap_or_default();
+    // A file that cannot be made again is reported by itself.
+    let is_live = |path: &&str| {
+        let is_derived = [layout::CONTEXT_YAML, layout::INDEX].contains(path);
+        !path.is_empty() && !is_derived && !layout::is_of_record(path)
+    };
+    let paths = listed.split('\0').filter(is_live);
+    let has_markers = |path: &&str| {
+        let bytes = vault.files().read_optional(path, limit::DOCUMENT).ok().flatten();
+        bytes.is_some_and(|bytes| has_markers(&bytes))
+    };
+    paths.filter(has_markers).map(str::to_owned).collect()
+}
+
+fn has_markers(bytes: &[u8]) -> bool {
+    let begins = |line: &[u8], mark: &[u8]| line.starts_with(mark);
+    let mut lines = bytes.split(|byte| *byte == b'\n');
+    lines.any(|line| begins(line, b"<<<<<<< ") || begins(line, b">>>>>>> "))
 }
 
 /// Returns the artifact in whose history folder a file is, and the path of the file in it.
@@ -283,6 +335,9 @@ fn refuse_gap(
         .hint("merge the whole branch, or publish the text of the commit again"))
 }
 
+/// The labels of conflict markers of the driver.
+const LABELS: [&str; 3] = ["this branch", "both began with", "the other branch"];
+
 /// The kinds of files that git merges with `ctx merge-driver`.
 enum Kind {
     Log,
@@ -323,20 +378,33 @@ pub(crate) fn drive(
         _ => Kind::Live,
     };
     let [common, mine, other] = &texts;
+    // A file that needs a decision gets conflict markers, so that commands refuse until `ctx merge`.
+    let refuse = || {
+        let texts = [mine, common, other].map(|bytes| String::from_utf8_lossy(bytes).into_owned());
+        let (merged, has_markers) = merge_texts(texts.each_ref().map(String::as_str), LABELS)
+            .map_err(|why| unreadable(&why))?;
+        match has_markers {
+            true => write(merged.as_bytes()),
+            false => write(format!("<<<<<<< {}\n{merged}", LABELS[0]).as_bytes()),
+        }
+        .map(|()| false)
+    };
     match kind {
         Kind::Derived => Ok(true),
         Kind::History => {
-            // Only one of the sides added entries, or a person has to decide.
-            let goes_on = mine.starts_with(common) && other.starts_with(mine);
-            if goes_on {
-                write(other)?;
+            // Only one of the sides added entries; a revert takes entries away.
+            let grew = mine.starts_with(common) && other.starts_with(common);
+            match grew && (other.starts_with(mine) || mine.starts_with(other)) {
+                true if other.len() > mine.len() => write(other).map(|()| true),
+                true => Ok(true),
+                false => refuse(),
             }
-            Ok(goes_on || mine.starts_with(other))
         }
         Kind::Live => {
             let texts = texts.each_ref().map(|bytes| std::str::from_utf8(bytes));
             let [Ok(common), Ok(mine), Ok(other)] = texts else { return Ok(false) };
-            let merge: MergeTexts = |texts| merge_texts(texts).map_err(|why| why.to_string());
+            let merge: MergeTexts =
+                |texts| merge_texts(texts, LABELS).map_err(|why| why.to_string());
             let merged = take::merge_lives([mine, common, other], merge);
             let (text, has_markers) =
                 merged.map_err(|why| Failure::new(Code::MergeConflict, why.to_string()))?;
@@ -348,16 +416,18 @@ pub(crate) fn drive(
             let vault = workspace.outfit(Vault::open(&folder)?);
             let logs = texts.each_ref().map(|bytes| Log::parse(LogForm::Delta, bytes));
             let [common, mine, other] = &logs;
-            // A commit is picked whose earlier publications are missing here.
+            // A commit is picked whose earlier publications are missing here, or one is reverted.
             let last = common.entries.last().and_then(|entry| entry.as_ref().ok());
-            if last.is_some_and(|last| !mine.holds(&last.hash)) {
-                return Ok(false);
+            if last.is_some_and(|last| !mine.holds(&last.hash) || !other.holds(&last.hash)) {
+                return refuse();
             }
             let repository = Repository { git: workspace.environment.git, folder: vault.root() };
-            let upstream = upstream(&repository)?;
-            match merge_logs(&vault, (mine, other), &upstream, workspace.now()?)? {
-                Some(merged) => write(&merged).map(|()| true),
-                None => Ok(false),
+            let merged = upstream(&repository).and_then(|upstream| {
+                Ok(merge_logs(&vault, (mine, other), &upstream, workspace.now()?)?)
+            });
+            match merged {
+                Ok(Some(merged)) => write(&merged).map(|()| true),
+                Ok(None) | Err(_) => refuse(),
             }
         }
     }

@@ -155,8 +155,7 @@ fn refuse_side_lines(chronicle: &Chronicle<'_>, lines: &[RawLine]) -> Result<(),
     for raw in lines {
         let Some(head) = &raw.line.request.head else { continue };
         let Ok(hash) = head.hash.parse::<Digest>() else { continue };
-        let is_main = chronicle.hash_of(CheckpointNumber(head.checkpoint)) == Some(hash);
-        if !is_main && chronicle.holds(&hash) {
+        if chronicle.sides().any(|side| side.hash == hash) {
             let (file, line, checkpoint) = (raw.file.clone(), raw.number, head.checkpoint);
             return Err(ExportError::SideLine { file, line, checkpoint });
         }

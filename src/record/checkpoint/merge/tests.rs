@@ -4,6 +4,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::files::vault::config::LogForm;
+use crate::record::checkpoint::chronicle::Chronicle;
 use crate::record::checkpoint::event::trigger;
 use crate::record::checkpoint::log::Log;
 use crate::record::checkpoint::maps;

@@ -419,6 +419,8 @@ impl From<MergeError> for Failure {
                 failure.details = first(MOST, lines);
                 failure
             }
+            MergeError::NoTrunk => Self::new(Code::MergeConflict, message)
+                .hint("name it: `git config contextnest.trunk BRANCH`, then run `ctx merge` again"),
             MergeError::ClockBehind { .. } => {
                 Self::new(Code::ClockBehind, message).hint("set the clock of this machine")
             }

@@ -179,7 +179,11 @@ fn of_github(workspace: &Workspace<'_>, vault: &Vault) -> Result<Option<Base>, F
             let is_default = default.is_some_and(|default| {
                 var("GITHUB_REF") == Some(format!("refs/heads/{default}").as_str())
             });
+            // Only zeros mean a first push.
+            let before = text("/before");
+            let is_first = !before.is_empty() && before.bytes().all(|byte| byte == b'0');
             pushed(is_default, default, commit("/before"))
+                .filter(|base| is_first || !matches!(base, Base::Nothing))
         }
         _ => None,
     })
