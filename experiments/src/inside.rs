@@ -8,7 +8,7 @@ use contextnest::files::vault::disk::Disk;
 use contextnest::front::cli::{Streams, World, run};
 use contextnest::model::timestamp::Timestamp;
 use contextnest::workspace::Environment;
-use contextnest::workspace::git::GitError;
+use contextnest::workspace::git::{self, GitError};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -40,7 +40,8 @@ pub(crate) struct Said {
     pub(crate) stderr: String,
 }
 
-/// Runs `ctx` in a folder, with these variables and no others, no clock and no git.
+/// Runs `ctx` in a folder, with these variables and no others, and no clock. Git is asked only if the
+/// folder is a repository.
 pub(crate) fn ctx(
     root: &Path,
     args: &[&str],
@@ -59,7 +60,7 @@ pub(crate) fn ctx_given(
 ) -> Said {
     let environment = Environment {
         vars: vars.into_iter().map(|(name, value)| (name.to_owned(), value)).collect(),
-        git: |_, _, _| Err(GitError::NotRun("not here".to_owned())),
+        git: if root.join(".git").exists() { git::ask } else { no_git },
         disk,
         ..Environment::new(root.to_owned(), || 0)
     };
@@ -72,6 +73,10 @@ pub(crate) fn ctx_given(
     let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
     let what = format!("ctx {}", args.join(" "));
     Said { what, exit, stdout: text(stdout), stderr: text(stderr) }
+}
+
+fn no_git(_: &Path, _: &[&str], _: &[u8]) -> std::result::Result<Vec<u8>, GitError> {
+    Err(GitError::NotRun("not here".to_owned()))
 }
 
 impl Person {

@@ -162,7 +162,10 @@ impl Vault {
                 let mut target = self.copied(&row.name)?;
                 let head = self.remembered(&target)?;
                 let Some(place) = attack(&mut target) else { return Ok(Outcome::NoPlace) };
-                let report = verify(&target.root, &[], None)?;
+                // Only a trusted head can be on a side line (MERGE-25).
+                let is_of_head = row.finding.as_deref() == Some("head-merged");
+                let state = is_of_head.then(|| self.state());
+                let report = verify(&target.root, &[], state.as_deref())?;
                 if let Some(id) = handed_out(&target, &report) {
                     let said = format!("`ctx read {id}` hands out what was not approved");
                     return Ok(Outcome::Otherwise(said));

@@ -12,6 +12,7 @@ mod entries;
 mod fields;
 mod live;
 mod log;
+mod merges;
 mod names;
 mod policy;
 mod rechained;
@@ -56,6 +57,7 @@ pub(super) fn all() -> Vec<(&'static str, Attack)> {
         accesses::ACCESS_LOGS,
         staged::STAGED,
         bound::BOUND,
+        merges::MERGES,
     ]
     .concat()
 }

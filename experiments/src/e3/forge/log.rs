@@ -19,6 +19,8 @@ pub(in crate::e3) struct Checkpoint {
     pub(in crate::e3) hash: String,
     pub(in crate::e3) versions: BTreeMap<String, u64>,
     pub(in crate::e3) hashes: BTreeMap<String, String>,
+    /// The items of a merge (MERGE-3).
+    pub(in crate::e3) merged: Vec<Value>,
 }
 
 /// A log.
@@ -71,6 +73,7 @@ impl Log {
                 hash: text("checkpoint_hash"),
                 versions: versions.clone(),
                 hashes: hashes.clone(),
+                merged: line["merged"].as_array().cloned().unwrap_or_default(),
             });
         }
         log
@@ -98,6 +101,7 @@ impl Log {
                 hash: text("checkpoint_hash"),
                 versions,
                 hashes,
+                merged: Vec::new(),
                 raw,
             }
         });
@@ -135,10 +139,13 @@ impl Log {
             gone.filter(|id| !checkpoint.versions.contains_key(*id)).collect();
         let Checkpoint { number, at, trigger, hash, .. } = checkpoint;
         // JCS has no form for a number above 2^53, so it is inserted as text.
-        let line = json!({
+        let mut line = json!({
             "at": at, "checkpoint": number, "checkpoint_hash": hash, "removed": removed,
             "set": set, "triggered_by": trigger,
         });
+        if !checkpoint.merged.is_empty() {
+            line["merged"] = checkpoint.merged.clone().into();
+        }
         hash::jcs(&line) + "\n"
     }
 

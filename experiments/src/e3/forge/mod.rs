@@ -11,6 +11,7 @@ pub(super) mod hash;
 pub(super) mod history;
 pub(super) mod lines;
 pub(super) mod log;
+pub(super) mod merge;
 pub(super) mod review;
 mod spell;
 
@@ -201,7 +202,8 @@ impl Target {
 pub(super) fn is_document(id: &str) -> bool {
     !(["CONTEXT.md", "stewards.yaml"].contains(&id)
         || id.starts_with(".context/")
-        || id.starts_with("packs/"))
+        || id.starts_with("packs/")
+        || id == DELTA_LOG)
 }
 
 /// Returns the path of the file of a document or governance file.

@@ -20,7 +20,7 @@ pub(super) use rules::RULES;
 pub(super) use steps::STEPS;
 
 const CONFIG: &str = ".context/config.yaml";
-const STEWARDS: &str = "stewards.yaml";
+pub(super) const STEWARDS: &str = "stewards.yaml";
 /// Documents of the scope of the vault, of the tag `security`, and of three folders.
 pub(in crate::e3) const PLAIN: &str = "nodes/gov/plain";
 const OTHER: &str = "nodes/gov/other";
@@ -29,10 +29,10 @@ const ALPHA: &str = "nodes/alpha/x";
 const MOVED: &str = "nodes/beta/x";
 const TWO: &str = "nodes/two/x";
 /// The editor of every scope.
-const ANA: &str = "ana@example.com";
+pub(super) const ANA: &str = "ana@example.com";
 /// Reviewers of the vault.
-const BO: &str = "bo@example.com";
-const KIM: &str = "kim@example.com";
+pub(super) const BO: &str = "bo@example.com";
+pub(super) const KIM: &str = "kim@example.com";
 const CHLOE: &str = "Chlo\u{e9} Duval";
 /// Reviewers of the tag, and of the folders `alpha` and `beta`.
 const SAM: &str = "sam@example.com";
@@ -40,7 +40,7 @@ const MAX: &str = "max@example.com";
 /// A principal without a role.
 const EVE: &str = "eve@example.com";
 
-const ASSIGNED: &str = "version: 1
+pub(super) const ASSIGNED: &str = "version: 1
 vault:
   - {principal: ana@example.com, role: editor}
   - {principal: bo@example.com, role: reviewer}
@@ -68,13 +68,13 @@ const LATER_STILL: &str = "2026-12-31T16:00:01.000Z";
 const LAST: &str = "2026-12-31T16:00:02.000Z";
 
 /// A vault under attack that honest commands governed.
-struct Governed<'t> {
+pub(super) struct Governed<'t> {
     target: &'t Target,
     minute: usize,
 }
 
 impl<'t> Governed<'t> {
-    fn begin(target: &'t Target) -> Option<Self> {
+    pub(super) fn begin(target: &'t Target) -> Option<Self> {
         Self::begin_after(target, &[])
     }
 
