@@ -263,7 +263,8 @@ class Governed:
                 pending, retired = before.pending, Fields(made)
                 if not pending or pending["action"] != "move" or retired.state != "approved" or not before.published:
                     return None
-                move = Move((source, pending["target"]), entry, made, number - 1)
+                own = self.places[number].number if number in self.places else number
+                move = Move((source, pending["target"]), entry, made, own - 1)
                 published, is_approved = before.published, before.is_approved
                 faults = [code for code, _ in self.judge_entry(artifact, entry, made, checkpoint)]
                 return move, published[1], faults + ["approval-missing"] * (not is_approved)

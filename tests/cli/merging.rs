@@ -442,6 +442,63 @@ fn merge_of_governed_branches_keeps_authors_and_removed_reviewers_out() {
     assert!(!place.ctx("read nodes/b").ok().stdout.contains("topic"));
 }
 
+#[test]
+fn merge_keeps_each_event_of_a_governed_branch() {
+    let place = governed();
+    git(&place, "checkout -q -b topic");
+    let approved = [
+        ("ana", "edit nodes/b"),
+        ("ana", "submit nodes/b"),
+        ("kim", "approve nodes/b"),
+        ("ana", "edit nodes/c"),
+        ("ana", "submit nodes/c"),
+        ("bo", "approve nodes/c"),
+        ("ana", "edit nodes/b"),
+        ("ana", "submit nodes/b"),
+        ("bo", "approve nodes/b"),
+    ];
+    steps(&place, "topic", &approved);
+    git(&place, "checkout -q main");
+    let approved = [("ana", "edit nodes/a"), ("ana", "submit nodes/a"), ("bo", "approve nodes/a")];
+    steps(&place, "trunk", &approved);
+    try_git(&place, "merge topic");
+    place.ctx("merge").ok();
+    finish(&place);
+    let verified = place.ctx("verify").ok().stdout;
+    assert!(verified.starts_with("intact, anchored to"), "{verified}");
+    for id in ["nodes/b", "nodes/c"] {
+        assert!(place.ctx(&format!("read {id}")).ok().stdout.contains("topic"), "{id}");
+    }
+}
+
+#[test]
+fn merge_carries_an_approved_move() {
+    let place = governed();
+    git(&place, "checkout -q -b topic");
+    let moved = [
+        ("ana", "edit nodes/b"),
+        ("ana", "submit nodes/b"),
+        ("kim", "approve nodes/b"),
+        ("ana", "mv nodes/b nodes/moved"),
+        ("kim", "approve nodes/b"),
+    ];
+    steps(&place, "topic", &moved);
+    git(&place, "checkout -q main");
+    let approved = [("ana", "edit nodes/a"), ("ana", "submit nodes/a"), ("bo", "approve nodes/a")];
+    steps(&place, "trunk", &approved);
+    steps(
+        &place,
+        "more",
+        &[("ana", "edit nodes/c"), ("ana", "submit nodes/c"), ("bo", "approve nodes/c")],
+    );
+    try_git(&place, "merge topic");
+    place.ctx("merge").ok();
+    finish(&place);
+    let verified = place.ctx("verify").ok().stdout;
+    assert!(verified.starts_with("intact, anchored to"), "{verified}");
+    assert!(place.ctx("read nodes/moved").ok().stdout.contains("topic"));
+}
+
 /// Registers the merge driver for the files of a vault.
 fn with_driver(place: &Place) {
     let ctx = env!("CARGO_BIN_EXE_ctx");

@@ -3,6 +3,7 @@
 use super::decided::Decided;
 use crate::policy::rules::{Fault, FaultKind, Rules, StepKind, Track};
 use crate::record::chain::history::{Entry, EntryState};
+use crate::record::checkpoint::record::Brought;
 use crate::text::document::review::{Action, ReviewFields, ReviewState};
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::{CheckpointNumber, Version};
@@ -10,9 +11,8 @@ use crate::values::model::timestamp::Timestamp;
 
 /// The data outside of a history on which its approvals depend.
 pub(crate) trait Around {
-    /// Returns the rules in force before the event of a checkpoint; `None` if the vault was
-    /// not governed.
-    fn rules_before(&self, checkpoint: CheckpointNumber) -> Option<&Rules>;
+    /// Returns the rules in force before an event; `None` if the vault was not governed.
+    fn rules_before(&self, event: Brought) -> Option<&Rules>;
 
     /// Returns the rules that judge a step at this time (REV-31).
     fn rules_at(&self, at: Timestamp) -> Option<&Rules>;
@@ -26,8 +26,8 @@ pub(crate) trait Around {
         checkpoint: CheckpointNumber,
     ) -> Option<Vec<Fault>>;
 
-    /// Returns true if a checkpoint is the first to seal an artifact.
-    fn begins(&self, id: &DocumentId, checkpoint: CheckpointNumber) -> bool;
+    /// Returns true if an event publishes the first version of an artifact.
+    fn begins(&self, id: &DocumentId, event: Brought) -> bool;
 }
 
 /// The approvals of one history, as far as it was read.
@@ -87,9 +87,10 @@ impl Approvals {
         let mut submission = std::mem::take(&mut self.submission);
         let of_entry = |fault| (entry.version, fault);
         let mut faults = Vec::new();
-        let governed = checkpoint.and_then(|number| Some((number, around.rules_before(number)?)));
-        let decided = governed.map(|(number, _)| Decided::of(&self.track, (entry, fields), number));
-        if let Some((checkpoint, rules)) = governed {
+        let event = checkpoint.zip(entry.event_at());
+        let governed = event.and_then(|event| Some((event, around.rules_before(event)?)));
+        let decided = governed.map(|(event, _)| Decided::of(&self.track, (entry, fields), event));
+        if let Some(((checkpoint, _), rules)) = governed {
             if let Some(moved) = self.moved_here((entry, text), checkpoint, around) {
                 faults = moved.into_iter().map(of_entry).collect();
             } else {
@@ -150,7 +151,7 @@ impl Approvals {
     ) -> Option<Fault> {
         let action = self.track.pending.as_ref()?.action.as_ref()?;
         let Action::Move(target) = action else { return None };
-        let is_lost = entry.is_retirement() && !around.begins(target, checkpoint);
+        let is_lost = entry.retired_at().is_some_and(|at| !around.begins(target, (checkpoint, at)));
         let message =
             || format!("it was moved to `{target}`, which its checkpoint does not publish");
         is_lost.then(|| Fault::new(FaultKind::Altered, message()))

@@ -5,15 +5,19 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use crate::policy::rules::{Fault, FaultKind, Track};
 use crate::record::chain::history::Entry;
+use crate::record::checkpoint::record::Brought;
 use crate::text::document::review::{ReviewFields, ReviewState};
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::{CheckpointNumber, Version};
 use crate::values::model::principal::PrincipalKey;
+use crate::values::model::timestamp::Timestamp;
 
 /// A version that an event of a governed vault published or retired.
 #[derive(Clone, Debug)]
 pub(crate) struct Decided {
     checkpoint: CheckpointNumber,
+    /// Time of the event: a merge brings several events.
+    at: Timestamp,
     id: DocumentId,
     version: Version,
     by: String,
@@ -51,11 +55,12 @@ impl Decided {
         self.is_own
     }
 
-    /// Returns the decision of an entry. Must be called before the track takes the entry.
+    /// Returns the decision of an entry by an event, with the checkpoint that brought it to the main
+    /// line. Must be called before the track takes the entry.
     pub(crate) fn of(
         track: &Track,
         (entry, fields): (&Entry, Option<&ReviewFields>),
-        checkpoint: CheckpointNumber,
+        (checkpoint, at): Brought,
     ) -> Self {
         let change = track.pending.as_ref().and_then(|pending| pending.change.clone());
         let key = PrincipalKey::of(&entry.edited_by);
@@ -68,6 +73,7 @@ impl Decided {
         let set = change.filter(|_| state == Some(ReviewState::Approved));
         Self {
             checkpoint,
+            at,
             id: track.id().clone(),
             version: entry.version,
             by: entry.edited_by.clone(),
@@ -88,9 +94,9 @@ impl Decided {
 /// These are versions with another editor than most versions of the event, and sets that were
 /// completed by a principal who approved no part of them.
 pub(crate) fn contradictions(decided: &[Decided]) -> Vec<Contradiction> {
-    let mut events: BTreeMap<CheckpointNumber, Vec<&Decided>> = BTreeMap::new();
+    let mut events: BTreeMap<_, Vec<&Decided>> = BTreeMap::new();
     for one in decided {
-        events.entry(one.checkpoint).or_default().push(one);
+        events.entry((one.checkpoint, one.at)).or_default().push(one);
     }
     events.into_values().flat_map(|event| of_event(&event)).collect()
 }

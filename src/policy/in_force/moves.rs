@@ -10,30 +10,30 @@ use crate::record::chain::error::ChainError;
 use crate::record::chain::history::{Entry, History};
 use crate::record::chain::replay::Histories;
 use crate::record::chain::walk::Walk;
-use crate::record::checkpoint::record::{Records, Removals, Seal};
+use crate::record::checkpoint::record::{Brought, Records, Removals, Seal};
 use crate::text::document::review::ReviewState;
 use crate::values::model::id::DocumentId;
 use crate::values::model::number::{CheckpointNumber, Version};
 use crate::values::model::timestamp::Timestamp;
 
-/// The targets of moves, for each checkpoint at which a first version may be a target.
+/// The targets of moves, for each event that may publish one.
 ///
 /// The history of each source is read once.
 #[derive(Debug, Default)]
 pub(crate) struct Moves {
     removed: OnceLock<Removals>,
-    found: Mutex<HashMap<CheckpointNumber, Once>>,
+    found: Mutex<HashMap<Brought, Once>>,
 }
 
-/// The moves of one checkpoint, read once.
+/// The moves of one event, read once.
 type Once = Arc<OnceLock<Made>>;
 
-/// The targets that the moves of one checkpoint publish, if their sources can be read.
+/// The targets that the moves of one event publish, if their sources can be read.
 #[derive(Debug, Default)]
 struct Made {
     /// The targets, by their ids.
     moved: HashMap<DocumentId, Moved>,
-    /// The sources that the checkpoint removes and that cannot be read, with the reason.
+    /// The sources that the event removes and that cannot be read, with the reason.
     unread: HashMap<DocumentId, String>,
 }
 
@@ -46,11 +46,11 @@ struct Moved {
 }
 
 impl Moves {
-    /// Returns the targets that the approved moves of a checkpoint publish.
-    fn of(&self, checkpoint: CheckpointNumber, judge: &Judge<'_>) -> Once {
+    /// Returns the targets that the approved moves of an event publish.
+    fn of(&self, event: Brought, judge: &Judge<'_>) -> Once {
         // A source may be the target of an earlier move. Moves are judged from the oldest on, so
         // that a judgement waits for at most one other.
-        let mut waiting = vec![checkpoint];
+        let mut waiting = vec![event];
         while let Some(last) = waiting.last().copied() {
             match self.earlier(last, judge) {
                 Some(earlier) => waiting.push(earlier),
@@ -60,36 +60,33 @@ impl Moves {
                 }
             }
         }
-        self.once(checkpoint)
+        self.once(event)
     }
 
-    fn once(&self, checkpoint: CheckpointNumber) -> Once {
+    fn once(&self, event: Brought) -> Once {
         // Entries are inserted whole, so the map is usable even if a thread panicked.
         let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
-        Arc::clone(found.entry(checkpoint).or_default())
+        Arc::clone(found.entry(event).or_default())
     }
 
-    fn removed(
-        &self,
-        checkpoint: CheckpointNumber,
-        judge: &Judge<'_>,
-    ) -> &[(DocumentId, Timestamp)] {
+    fn removed(&self, event: Brought, judge: &Judge<'_>) -> &[(DocumentId, CheckpointNumber)] {
         let removed = self.removed.get_or_init(|| judge.records.removals());
-        removed.get(&checkpoint).map_or(&[], Vec::as_slice)
+        removed.get(&event).map_or(&[], Vec::as_slice)
     }
 
-    /// Returns an earlier checkpoint whose moves must be judged before those of this one.
-    fn earlier(&self, checkpoint: CheckpointNumber, judge: &Judge<'_>) -> Option<CheckpointNumber> {
-        if self.once(checkpoint).get().is_some() {
+    /// Returns an earlier event whose moves must be judged before those of this one.
+    fn earlier(&self, event: Brought, judge: &Judge<'_>) -> Option<Brought> {
+        if self.once(event).get().is_some() {
             return None;
         }
-        let began = self.removed(checkpoint, judge).iter().filter_map(|(source, _)| {
+        let began = self.removed(event, judge).iter().filter_map(|(source, _)| {
             let record = judge.records.record(source);
             let first = record.seals.first()?;
-            (first.mark.version == Some(Version::FIRST)).then_some(first.checkpoint)
+            let is_first = first.mark.version == Some(Version::FIRST);
+            is_first.then_some((first.checkpoint, first.at))
         });
         let mut moved = began.filter(|began| {
-            *began < checkpoint
+            *began < event
                 && judge.rules_before(*began).is_some()
                 && !self.removed(*began, judge).is_empty()
                 && self.once(*began).get().is_none()
@@ -97,10 +94,10 @@ impl Moves {
         moved.next()
     }
 
-    fn read(&self, checkpoint: CheckpointNumber, judge: &Judge<'_>) -> Made {
+    fn read(&self, event: Brought, judge: &Judge<'_>) -> Made {
         let mut made = Made::default();
-        for (source, at) in self.removed(checkpoint, judge) {
-            match judge.moved_away(source, *at, checkpoint) {
+        for (source, head) in self.removed(event, judge) {
+            match judge.moved_away(source, event, *head) {
                 Ok(None) => {}
                 Ok(Some(moved)) => _ = made.moved.insert(moved.made.target.clone(), moved),
                 Err(why) => _ = made.unread.insert(source.clone(), why),
@@ -140,17 +137,18 @@ impl Judge<'_> {
         Ok(approvals.track)
     }
 
-    /// Returns the target that the retirement of a document at a time publishes.
+    /// Returns the target that the retirement of a document by an event publishes. The event follows
+    /// the checkpoint `head`.
     ///
     /// # Errors
     /// The reason for which the source cannot be read.
     fn moved_away(
         &self,
         source: &DocumentId,
-        at: Timestamp,
-        checkpoint: CheckpointNumber,
+        (checkpoint, at): Brought,
+        head: CheckpointNumber,
     ) -> Result<Option<Moved>, String> {
-        let Some(rules) = self.rules_before(checkpoint) else { return Ok(None) };
+        let Some(rules) = self.rules_before((checkpoint, at)) else { return Ok(None) };
         let history = self.files.history(source);
         let history = history.map_err(|why| format!("`{source}` cannot be read: {why}"))?;
         let record = self.records.record(source);
@@ -166,13 +164,14 @@ impl Judge<'_> {
             let event = record.event_of(entry);
             if entry.retired_at() != Some(at) {
                 // Versions before the retirement were sealed before it.
-                if event.is_some_and(|number| number >= checkpoint) {
+                let is_before = |number| (number, entry.event_at()) < (checkpoint, Some(at));
+                if event.is_some_and(|number| !is_before(number)) {
                     return Ok(None);
                 }
                 approvals.take_described((entry, text, Some(fields.as_deref())), event, self);
                 continue;
             }
-            let made = approvals.track.moved((entry, text), rules, checkpoint.previous());
+            let made = approvals.track.moved((entry, text), rules, head);
             let Some(made) = made else { return Ok(None) };
             let is_approved = approvals.track.published.as_ref().is_some_and(|p| p.is_approved);
             let taken = approvals.take((entry, text), event, self);
@@ -191,16 +190,15 @@ impl Judge<'_> {
 }
 
 impl Around for Judge<'_> {
-    fn rules_before(&self, checkpoint: CheckpointNumber) -> Option<&Rules> {
-        self.in_force.rules_before(checkpoint)
+    fn rules_before(&self, event: Brought) -> Option<&Rules> {
+        self.in_force.rules_before_event(event)
     }
 
     fn rules_at(&self, at: Timestamp) -> Option<&Rules> {
         self.in_force.rules_at(at)
     }
 
-    /// A target must equal, byte for byte, the text that an approved move of its
-    /// checkpoint publishes.
+    /// A target must equal, byte for byte, the text that an approved move of its event publishes.
     fn moved_here(
         &self,
         id: &DocumentId,
@@ -209,7 +207,7 @@ impl Around for Judge<'_> {
         checkpoint: CheckpointNumber,
     ) -> Option<Vec<Fault>> {
         let fields = fields_of(text).filter(|fields| fields.state == ReviewState::Approved)?;
-        let moves = self.moves.of(checkpoint, self);
+        let moves = self.moves.of((checkpoint, entry.published_at()?), self);
         let made = moves.get()?;
         if let Some(source) = Reviewed::moved_from(entry, &fields)
             && let Some(why) = made.unread.get(source)
@@ -223,9 +221,9 @@ impl Around for Judge<'_> {
         is_it.then(|| moved.faults.clone())
     }
 
-    fn begins(&self, id: &DocumentId, checkpoint: CheckpointNumber) -> bool {
+    fn begins(&self, id: &DocumentId, event: Brought) -> bool {
         let record = self.records.record(id);
         let is_first = |seal: &&Seal| seal.mark.version == Some(Version::FIRST);
-        record.seals.iter().filter(is_first).any(|seal| seal.checkpoint == checkpoint)
+        record.seals.iter().filter(is_first).any(|seal| (seal.checkpoint, seal.at) == event)
     }
 }

@@ -267,7 +267,7 @@ impl<'c> Sealings<'c> {
         files: &dyn Histories,
         id: &DocumentId,
         record: &Record,
-        Removal { checkpoint, at }: Removal,
+        Removal { checkpoint, at, .. }: Removal,
     ) -> Option<ChainError> {
         self.in_force(files).rules_before(checkpoint)?;
         let unrecorded = || {
@@ -328,37 +328,52 @@ impl<'c> Sealings<'c> {
             // Runs on this thread alone: a thread that waits here must not begin another judgement.
             let changed = self.records.changed_by(checkpoint).into_iter();
             // A fault of another version alone is reported for that version.
-            let decided = changed.filter_map(|id| {
-                let history = files.history(&id).ok()?;
-                self.decided(files, (&id, &history), checkpoint)
+            // A merge may change one artifact several times.
+            let changed: BTreeSet<DocumentId> = changed.collect();
+            let decided = changed.iter().filter_map(|id| {
+                let history = files.history(id).ok()?;
+                Some(self.decided(files, (id, &history), checkpoint))
             });
+            let decided = decided.flatten();
             contradictions(&decided.collect::<Vec<_>>())
         });
         event
     }
 
-    /// Returns the version of an artifact that the event of a checkpoint made.
+    /// Returns the version of an artifact that the event of a checkpoint made, or, for a merge, the
+    /// versions that it carries.
     ///
-    /// `None` if its history cannot be read so far. Nothing is judged: an event can contain a
-    /// hundred thousand documents.
+    /// Versions after the first one that cannot be read are left out. Nothing is judged: an event can
+    /// contain a hundred thousand documents.
     fn decided(
         &self,
         files: &dyn Histories,
         (id, history): (&DocumentId, &History),
         checkpoint: CheckpointNumber,
-    ) -> Option<Decided> {
+    ) -> Vec<Decided> {
         let (record, mut track) = (self.records.record(id), Track::new(id));
-        let mut walk = Walk::new(files, id, history);
-        while let Some(step) = walk.next() {
-            let version = step.version.ok().filter(|version| version.wrong.is_empty())?;
-            let (entry, text) = (version.entry, version.text?);
+        let seals = record.seals.iter().map(|seal| (seal.checkpoint, seal.at));
+        let removals = record.removals.iter().map(|removal| (removal.checkpoint, removal.at));
+        let mut left = seals.chain(removals).filter(|(number, _)| *number == checkpoint).count();
+        let (mut walk, mut found) = (Walk::new(files, id, history), Vec::new());
+        while let Some(step) = walk.next().filter(|_| left > 0) {
+            let version = step.version.ok().filter(|version| version.wrong.is_empty());
+            let Some((entry, text)) = version.and_then(|one| Some((one.entry, one.text?))) else {
+                break;
+            };
             let fields = track.review_fields(text);
             if record.event_of(entry) == Some(checkpoint) {
-                return Some(Decided::of(&track, (entry, fields.as_ref()), checkpoint));
+                // The recorded time of a version may be altered, the time in the log may not.
+                let is_it = |seal: &&Seal| seal.mark.version == Some(entry.version);
+                let sealed = record.seals.iter().find(is_it).map(|seal| seal.at);
+                let event = entry.retired_at().or(sealed).map(|at| (checkpoint, at));
+                let fields = fields.as_ref();
+                found.extend(event.map(|event| Decided::of(&track, (entry, fields), event)));
+                left -= 1;
             }
             track.take(entry, text, fields.as_ref());
         }
-        None
+        found
     }
 
     fn said(

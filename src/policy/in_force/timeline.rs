@@ -13,7 +13,7 @@ use crate::record::chain::error::ChainError;
 use crate::record::chain::history::{Entry, History};
 use crate::record::chain::replay::Histories;
 use crate::record::chain::walk::Walk;
-use crate::record::checkpoint::record::{Record, Records};
+use crate::record::checkpoint::record::{Brought, Record, Records};
 use crate::record::checkpoint::state::Mark;
 use crate::values::model::digest::Digest;
 use crate::values::model::governance_file::GovernanceFile;
@@ -121,14 +121,13 @@ impl InForce {
         let histories = ids.each_ref().map(|id| files.history(id).ok());
         let reader = |n: usize| Reader::new(files, &ids[n], histories[n].as_ref(), &records[n]);
         let (mut config, mut stewards) = (reader(0), reader(1));
-        let mut numbers: BTreeMap<CheckpointNumber, Timestamp> = BTreeMap::new();
-        for events in [&config.events, &stewards.events] {
-            numbers.extend(events.iter().map(|(number, event)| (*number, event.at)));
-        }
+        let events = config.events.keys().chain(stewards.events.keys());
+        let events: BTreeSet<Brought> = events.copied().collect();
         let mut in_force = Self::default();
-        for (number, at) in numbers {
+        for (number, at) in events {
             // Both files are judged by the rules before their event.
-            let changed = (config.reach(number, &in_force), stewards.reach(number, &in_force));
+            let event = (number, at);
+            let changed = (config.reach(event, &in_force), stewards.reach(event, &in_force));
             let parsed = changed.0.map(|file| file.parsed(|text| Config::parse(text).ok()));
             in_force.config.extend(parsed.map(|file| (number, file)));
             let parsed = changed.1.map(|file| file.parsed(|text| stewards::read(text).stewards));
@@ -214,6 +213,16 @@ impl InForce {
         before.and_then(|era| era.mode.rules())
     }
 
+    /// Returns the rules in force before an event; `None` if the vault was not governed.
+    ///
+    /// Of an event that a merge brought, these are the rules of the trunk, with the files that earlier
+    /// events of the merge changed (MERGE-17). While these files turn reviews off, the trunk's rules
+    /// go on.
+    pub(crate) fn rules_before_event(&self, (checkpoint, at): Brought) -> Option<&Rules> {
+        let before = self.eras.iter().rfind(|era| (era.from, era.at) < (checkpoint, at));
+        before.and_then(|era| era.mode.rules()).or_else(|| self.rules_before(checkpoint))
+    }
+
     /// Returns the rules of a time (REV-31).
     ///
     /// These are the rules in force, or, if the vault was not governed, those of the next
@@ -288,8 +297,8 @@ fn file_at<T>(
 }
 
 impl Around for InForce {
-    fn rules_before(&self, checkpoint: CheckpointNumber) -> Option<&Rules> {
-        self.rules_before(checkpoint)
+    fn rules_before(&self, event: Brought) -> Option<&Rules> {
+        self.rules_before_event(event)
     }
 
     fn rules_at(&self, at: Timestamp) -> Option<&Rules> {
@@ -307,16 +316,9 @@ impl Around for InForce {
         None
     }
 
-    fn begins(&self, _: &DocumentId, _: CheckpointNumber) -> bool {
+    fn begins(&self, _: &DocumentId, _: Brought) -> bool {
         false
     }
-}
-
-/// The event of a checkpoint for a governance file.
-struct Event {
-    at: Timestamp,
-    /// The version that the checkpoint is the first to seal; `None` if it removes the file.
-    mark: Option<Mark>,
 }
 
 /// Reads the history of a governance file in step with the checkpoints that seal it.
@@ -324,7 +326,8 @@ struct Reader<'v> {
     walk: Option<Walk<'v>>,
     history: Option<&'v History>,
     record: &'v Record,
-    events: BTreeMap<CheckpointNumber, Event>,
+    /// The versions that events are the first to seal; `None` for an event that removes the file.
+    events: BTreeMap<Brought, Option<Mark>>,
     approvals: Approvals,
     /// True while no fault was found in the versions so far.
     is_whole: bool,
@@ -341,12 +344,12 @@ impl<'v> Reader<'v> {
     ) -> Self {
         let mut events = BTreeMap::new();
         for removal in &record.removals {
-            events.insert(removal.checkpoint, Event { at: removal.at, mark: None });
+            events.insert((removal.checkpoint, removal.at), None);
         }
         let mut seen = BTreeSet::new();
         for seal in &record.seals {
             if seen.insert(seal.mark.version) {
-                events.insert(seal.checkpoint, Event { at: seal.at, mark: Some(seal.mark) });
+                events.insert((seal.checkpoint, seal.at), Some(seal.mark));
             }
         }
         let walk = history.map(|history| Walk::new(files, id, history));
@@ -354,16 +357,16 @@ impl<'v> Reader<'v> {
         Self { walk, history, record, events, approvals, is_whole: true, last: None }
     }
 
-    /// Returns the version that comes into force by a checkpoint; `None` if nothing changes.
-    fn reach(&mut self, number: CheckpointNumber, around: &InForce) -> Option<File<String>> {
-        let Event { at, mark } = *self.events.get(&number)?;
+    /// Returns the version that comes into force by an event; `None` if nothing changes.
+    fn reach(&mut self, event: Brought, around: &InForce) -> Option<File<String>> {
+        let (mark, (number, at)) = (*self.events.get(&event)?, event);
         let Some(mark) = mark else {
             // The reference implementation drops such files from its events, but they stay
             // in force.
             let is_it = |entry: &Entry| entry.retired_at() == Some(at);
             self.history?.entries().find(|entry| is_it(entry))?;
             let reached = self.walk_to(is_it, around);
-            let is_governed = around.rules_before(number).is_some();
+            let is_governed = around.rules_before_event(event).is_some();
             let is_approved = reached.map_or(!is_governed, |reached| reached.is_approved);
             return self.last.filter(|_| is_approved).map(File::Retired);
         };

@@ -240,7 +240,7 @@ impl Pass<'_> {
             if let Some(mark) = mark {
                 self.mark(number, id, mark);
             }
-            self.view.records.entry(id.clone()).or_default().add(number, at, mark);
+            self.view.records.entry(id.clone()).or_default().add(checkpoint, (id, at, mark));
         }
         for (id, mark) in &checkpoint.bound {
             self.binding(checkpoint, id, *mark, form);

@@ -40,8 +40,8 @@ pub(super) struct ChangePart {
     to: Option<Timestamp>,
     /// True if it was rejected or withdrawn.
     is_refused: bool,
-    /// Checkpoint that published or retired it.
-    sealed: Option<CheckpointNumber>,
+    /// Checkpoint that published or retired it, and the time of the event: a merge brings several.
+    sealed: Option<(CheckpointNumber, Option<Timestamp>)>,
 }
 
 impl Pass<'_> {
@@ -84,6 +84,7 @@ impl Pass<'_> {
             let (id, to) = (self.id.clone(), Some(entry.edited_at));
             // An emergency retirement does not publish a part of a set.
             let sealed = checkpoint.filter(|_| kind == StepKind::Event && !is_emergency);
+            let sealed = sealed.map(|checkpoint| (checkpoint, entry.event_at()));
             let is_refused = matches!(kind, StepKind::Rejected | StepKind::Withdrawn);
             let part = ChangePart { change, id, version, from, to, is_refused, sealed };
             self.checked.parts.push(part);
@@ -204,7 +205,7 @@ pub(super) fn split_changes(parts: &[ChangePart]) -> Vec<Finding> {
                 );
                 let path = one.id.history_path();
                 let finding = Finding::new(Code::ApprovalMissing, path, message);
-                findings.push(finding.id(&one.id).version(one.version).checkpoint(sealed));
+                findings.push(finding.id(&one.id).version(one.version).checkpoint(sealed.0));
             }
         }
     }

@@ -195,7 +195,10 @@ impl CheckpointSource {
             let is_followed =
                 |(ended, _): &(_, _)| lives.get(n + 1).is_some_and(|next| next.born == *ended);
             let removed = life.ended.filter(|ended| !is_followed(ended));
-            let removal = removed.map(|(checkpoint, at)| Removal { checkpoint, at });
+            let removal = removed.map(|(checkpoint, at)| {
+                let head = checkpoint.previous();
+                Removal { checkpoint, at, head }
+            });
             record.removals.extend(removal);
         }
         Some(record)

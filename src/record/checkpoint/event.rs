@@ -126,6 +126,14 @@ impl Checkpoint {
         own.filter(move |_| !is_merge).chain(carried)
     }
 
+    /// Returns the checkpoint that an event of this checkpoint follows on its own line, for an event
+    /// at this time that removes an artifact.
+    pub(crate) fn removed_after(&self, id: &DocumentId, at: Timestamp) -> CheckpointNumber {
+        let is_it = |side: &&Side| side.checkpoint.at == at && side.checkpoint.removed.contains(id);
+        let side = self.sides().iter().find(is_it);
+        side.map_or(self.number, |side| side.checkpoint.number).previous()
+    }
+
     /// Turns the state before the checkpoint into its own.
     pub(crate) fn apply(&self, state: &mut PublishedSet) {
         if state.is_empty() && state.bound().is_empty() {

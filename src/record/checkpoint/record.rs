@@ -29,8 +29,10 @@ pub(crate) struct Seal {
 pub(crate) struct Removal {
     /// The number of the checkpoint.
     pub(crate) checkpoint: CheckpointNumber,
-    /// The time of the checkpoint.
+    /// The time of the event.
     pub(crate) at: Timestamp,
+    /// The checkpoint that the event follows on its own line.
+    pub(crate) head: CheckpointNumber,
 }
 
 /// The record of one artifact in a log, in the order of the checkpoints.
@@ -47,12 +49,15 @@ pub(crate) trait Records: Sync {
     /// Returns the record of an artifact; empty if the log never names it.
     fn record(&self, id: &DocumentId) -> Cow<'_, Record>;
 
-    /// Returns the documents that each checkpoint removes.
+    /// Returns the documents that each event removes.
     fn removals(&self) -> Removals;
 }
 
-/// The documents that checkpoints remove, with the times of the checkpoints.
-pub(crate) type Removals = BTreeMap<CheckpointNumber, Vec<(DocumentId, Timestamp)>>;
+/// An event, by the checkpoint that brought it to the main line and its time: a merge brings several.
+pub(crate) type Brought = (CheckpointNumber, Timestamp);
+
+/// The documents that events remove, each with the checkpoint that the event follows on its own line.
+pub(crate) type Removals = BTreeMap<Brought, Vec<(DocumentId, CheckpointNumber)>>;
 
 impl Records for HashMap<DocumentId, Record> {
     fn record(&self, id: &DocumentId) -> Cow<'_, Record> {
@@ -63,7 +68,8 @@ impl Records for HashMap<DocumentId, Record> {
         let mut found = Removals::new();
         for (id, record) in self.iter().filter(|(id, _)| id.is_document()) {
             for removal in &record.removals {
-                found.entry(removal.checkpoint).or_default().push((id.clone(), removal.at));
+                let event = (removal.checkpoint, removal.at);
+                found.entry(event).or_default().push((id.clone(), removal.head));
             }
         }
         found
@@ -102,13 +108,15 @@ impl Chronicle<'_> {
 }
 
 fn removals(checkpoints: &[&Checkpoint]) -> Removals {
-    let of = |checkpoint: &&Checkpoint| {
+    let mut found = Removals::new();
+    for checkpoint in checkpoints {
         let removed = checkpoint.changes().filter(|(_, _, mark)| mark.is_none());
-        let documents = removed.filter(|(id, ..)| id.is_document());
-        let removed: Vec<_> = documents.map(|(id, at, _)| (id.clone(), at)).collect();
-        (!removed.is_empty()).then_some((checkpoint.number, removed))
-    };
-    checkpoints.iter().filter_map(of).collect()
+        for (id, at, _) in removed.filter(|(id, ..)| id.is_document()) {
+            let removed = (id.clone(), checkpoint.removed_after(id, at));
+            found.entry((checkpoint.number, at)).or_default().push(removed);
+        }
+    }
+    found
 }
 
 impl Record {
@@ -118,21 +126,29 @@ impl Record {
         for checkpoint in checkpoints {
             if checkpoint.merged.is_some() {
                 let own = checkpoint.changes().filter(|(changed, ..)| *changed == id);
-                own.for_each(|(_, at, mark)| record.add(checkpoint.number, at, mark));
+                own.for_each(|change| record.add(checkpoint, change));
             } else if let Some(mark) = checkpoint.mark_of(id) {
-                record.add(checkpoint.number, checkpoint.at, Some(*mark));
+                record.add(checkpoint, (id, checkpoint.at, Some(*mark)));
             } else if checkpoint.removed.contains(id) {
-                record.add(checkpoint.number, checkpoint.at, None);
+                record.add(checkpoint, (id, checkpoint.at, None));
             }
         }
         record
     }
 
-    /// Adds a change by a checkpoint; the mark is `None` for a removal.
-    pub(crate) fn add(&mut self, checkpoint: CheckpointNumber, at: Timestamp, mark: Option<Mark>) {
+    /// Adds a change of the artifact by a checkpoint (see [`Checkpoint::changes`]).
+    pub(crate) fn add(
+        &mut self,
+        by: &Checkpoint,
+        (id, at, mark): (&DocumentId, Timestamp, Option<Mark>),
+    ) {
+        let checkpoint = by.number;
         match mark {
             Some(mark) => self.seals.push(Seal { checkpoint, at, mark }),
-            None => self.removals.push(Removal { checkpoint, at }),
+            None => {
+                let head = by.removed_after(id, at);
+                self.removals.push(Removal { checkpoint, at, head });
+            }
         }
     }
 
@@ -227,8 +243,8 @@ impl Searched<'static> {
 fn gather(checkpoints: &[&Checkpoint]) -> HashMap<DocumentId, Record> {
     let mut records: HashMap<DocumentId, Record> = HashMap::new();
     for checkpoint in checkpoints {
-        for (id, at, mark) in checkpoint.changes() {
-            records.entry(id.clone()).or_default().add(checkpoint.number, at, mark);
+        for change in checkpoint.changes() {
+            records.entry(change.0.clone()).or_default().add(checkpoint, change);
         }
     }
     records

@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
-use super::reviews::{ANA, ASSIGNED, BO, Governed, KIM, PLAIN, STEWARDS};
+use super::reviews::{ANA, ASSIGNED, BO, Governed, KIM, OTHER, PLAIN, STEWARDS};
 use super::{Attack, reworded};
 use crate::e3::attacks::fields::moved;
 use crate::e3::forge::history::History;
@@ -89,10 +89,23 @@ pub(super) const MERGES: &[(&str, Attack)] = &[
         edit(&branch, PLAIN);
         run(&branch, &minute(1), ANA, &["submit", PLAIN])?;
         run(&branch, &minute(2), KIM, &["approve", PLAIN])?;
-        let kim = format!("  - {{principal: {KIM}, role: reviewer}}\n");
-        t.write(STEWARDS, ASSIGNED.replace(&kim, ""));
-        run(t, &minute(3), ANA, &["submit", STEWARDS])?;
-        run(t, &minute(4), BO, &["approve", STEWARDS])?;
+        without_kim(t, 3)?;
+        t.merge(&branch, LATER, |_| false);
+        Some(Place::of(PLAIN).version(t.last(PLAIN).1))
+    }),
+    ("merge-former-reviewer", |t| {
+        Governed::begin(t)?;
+        let branch = t.cloned("branch")?;
+        without_kim(&branch, 1)?;
+        edit(&branch, PLAIN);
+        run(&branch, &minute(3), ANA, &["submit", PLAIN])?;
+        let at = minute(4);
+        branch.approve(PLAIN, (KIM, &at), &[KIM])?;
+        branch.seal(&at, &[PLAIN], &[])?;
+        branch.write(&live_path(PLAIN), branch.last(PLAIN).0);
+        edit(t, OTHER);
+        run(t, &minute(5), ANA, &["submit", OTHER])?;
+        run(t, &minute(6), BO, &["approve", OTHER])?;
         t.merge(&branch, LATER, |_| false);
         Some(Place::of(PLAIN).version(t.last(PLAIN).1))
     }),
@@ -212,6 +225,14 @@ fn refolded(t: &mut Target) -> Option<Target> {
     run(t, &minute(1), BO, &["publish", &id, "--no-sync"])?;
     t.merge(&honest, LATER, |kept| kept == id);
     Some(honest)
+}
+
+/// Removes a reviewer of the vault by a review.
+fn without_kim(vault: &Target, from: i64) -> Option<()> {
+    let kim = format!("  - {{principal: {KIM}, role: reviewer}}\n");
+    vault.write(STEWARDS, ASSIGNED.replace(&kim, ""));
+    run(vault, &minute(from), ANA, &["submit", STEWARDS])?;
+    run(vault, &minute(from + 1), BO, &["approve", STEWARDS])
 }
 
 /// Runs an honest command; `None` if it fails.

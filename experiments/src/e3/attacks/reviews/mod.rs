@@ -23,7 +23,7 @@ const CONFIG: &str = ".context/config.yaml";
 pub(super) const STEWARDS: &str = "stewards.yaml";
 /// Documents of the scope of the vault, of the tag `security`, and of three folders.
 pub(in crate::e3) const PLAIN: &str = "nodes/gov/plain";
-const OTHER: &str = "nodes/gov/other";
+pub(super) const OTHER: &str = "nodes/gov/other";
 const TAGGED: &str = "nodes/gov/tagged";
 const ALPHA: &str = "nodes/alpha/x";
 const MOVED: &str = "nodes/beta/x";
