@@ -17,7 +17,7 @@ const GROUPS: &[(&str, &[&str])] = &[
     ("read", &["graph", "index", "working", "snapshot", "status", "search", "derived", "source"]),
     ("write", &["commit", "publish"]),
     ("prove", &["verify", "evidence", "recover"]),
-    ("exchange", &["convert"]),
+    ("exchange", &["convert", "merge"]),
     ("service", &["report", "starter", "workspace"]),
     ("front", &["http", "mcp", "cli"]),
 ];

@@ -40,7 +40,7 @@ impl Differing {
         self.sides.each_ref().map(|files| {
             let history = files.get(layout::HISTORY);
             let history = history.and_then(|bytes| History::read(bytes, Version::NONE).ok());
-            let entries = history.iter().flat_map(|history| history.entries());
+            let entries = history.iter().flat_map(History::entries);
             entries.map(|entry| entry.chain_hash).collect()
         })
     }

@@ -58,12 +58,15 @@ pub(crate) struct Request<'r> {
     /// one.
     pub(crate) histories: Vec<(DocumentId, [HistoryFiles; 2])>,
     /// The logs of audit and staging that differ, with the bytes of both sides.
-    pub(crate) logs: Vec<(String, [Vec<u8>; 2])>,
+    pub(crate) logs: Vec<DifferingLog>,
     /// The vault as the branch that is checked out has it, and the other one.
     pub(crate) vaults: [Vault; 2],
     /// The paths of all files that one of the sides has.
     pub(crate) paths: BTreeSet<String>,
 }
+
+/// The path of a log, and its bytes on the branch that is checked out and on the other one.
+pub(crate) type DifferingLog = (String, [Vec<u8>; 2]);
 
 /// A side of a merge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -311,7 +314,7 @@ pub(crate) fn merge_logs(
 ) -> Result<Option<Vec<u8>>, MergeError> {
     // A review is in the histories. A vault that was governed has sealed its stewards.
     let has_stewards = [ours, theirs].iter().any(|log| {
-        let mut changed = log.entries.iter().flatten().flat_map(|one| one.artifacts());
+        let mut changed = log.entries.iter().flatten().flat_map(Checkpoint::artifacts);
         changed.any(|id| *id == DocumentId::stewards())
     });
     if has_stewards {
@@ -328,6 +331,9 @@ pub(crate) fn merge_logs(
     let why = |why| MergeError::Log { side: joined.trunk, why };
     Ok(Some(log.sound().map_err(why)?.export(log.form)))
 }
+
+/// Ids that are in conflict although both logs allow to carry them.
+type Refused = Vec<(DocumentId, Conflict)>;
 
 /// A log that follows from two others.
 struct Joined {
@@ -352,7 +358,7 @@ fn join(
     upstream: &[Vec<Digest>],
     now: Timestamp,
     is_governed: &dyn Fn(Side, bool) -> Result<bool, MergeError>,
-    parted: &dyn Fn(Side, &Decision) -> Vec<(DocumentId, Conflict)>,
+    parted: &dyn Fn(Side, &Decision) -> Refused,
 ) -> Result<Joined, MergeError> {
     let logs = |side| match side {
         Side::Ours => ours,

@@ -8,6 +8,7 @@ use crate::files::vault::files::FileError;
 use crate::record::chain::error::ChainError;
 use crate::record::chain::replay;
 use crate::record::chain::vouched;
+use crate::record::checkpoint::state::Mark;
 use crate::text::document::edit::EditError;
 use crate::text::document::live_form::LiveForm;
 use crate::text::document::review;
@@ -134,7 +135,7 @@ impl<'s> Sides<'s> {
         if !one.id.is_document() {
             return Ok(Some(text));
         }
-        let Some((version, hash)) = one.marks[0].as_ref().and_then(|mark| mark.sealed()) else {
+        let Some((version, hash)) = one.marks[0].as_ref().and_then(Mark::sealed) else {
             return Ok(Some(text));
         };
         let files = self.sides[0].files();

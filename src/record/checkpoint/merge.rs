@@ -760,7 +760,7 @@ pub(crate) fn sides(
         Some(Side { follows, checkpoint })
     };
     let mut sides: Vec<Side> = lacked.filter_map(side).collect();
-    sides.sort_by(|a, b| order(a).cmp(&order(b)));
+    sides.sort_by_key(order);
     Ok(sides)
 }
 

@@ -4,13 +4,16 @@
 //! counts only if something outside of the vault says how it came there: this user's own merge, or
 //! a commit of git.
 
-use std::fs;
+use std::fs::File;
+use std::io::Write as _;
+use std::path::Path;
 
 use super::heads::folders;
 use super::stored::{self, TrustError};
 use super::{Chronicle, Head};
 use crate::files::vault::Vault;
 use crate::files::vault::git_past::Commits;
+use crate::files::vault::outside;
 use crate::record::checkpoint::codec::path_of;
 use crate::record::checkpoint::merge::Lines;
 use crate::values::model::digest::Digest;
@@ -19,7 +22,7 @@ use crate::values::model::number::CheckpointNumber;
 /// The file in a folder of state with the hashes of the merges that this user made, one per line.
 const NAME: &str = "merges";
 /// Maximum number of merges that are kept.
-const MOST: usize = 1_000;
+const MOST: usize = 800;
 
 /// Returns the checkpoint of the main line that the side line of a trusted head leaves; `None` if
 /// the log has no such side line, or if nothing says how it came there.
@@ -66,18 +69,25 @@ pub(crate) fn record_merge(vault: &Vault, merge: &Digest) -> Result<(), TrustErr
     let Some(state) = vault.state() else { return Ok(()) };
     let _turn = stored::take_turn(&state.dir, vault.patience())?;
     let path = state.dir.join(NAME);
-    let known = fs::read_to_string(&path).unwrap_or_default();
+    let known = text_of(&path).unwrap_or_default();
     let merge = merge.to_string();
     let mut lines: Vec<&str> = known.lines().filter(|line| *line != merge).collect();
     lines.drain(..lines.len().saturating_sub(MOST - 1));
     lines.push(&merge);
-    fs::write(&path, lines.join("\n") + "\n").map_err(TrustError::io("write", &state.dir))
+    let written = File::create(&path)
+        .and_then(|mut file| file.write_all((lines.join("\n") + "\n").as_bytes()).map(|()| file))
+        .and_then(|file| file.sync_all());
+    written.map_err(TrustError::io("write", &state.dir))
 }
 
 /// Returns the merges that this user made at the vault's path, whatever was checked out.
 fn own_merges(vault: &Vault) -> Vec<String> {
     let Some(state) = vault.state() else { return Vec::new() };
     let texts = folders(state, vault.root()).into_iter();
-    let texts = texts.filter_map(|dir| fs::read_to_string(dir.join(NAME)).ok());
+    let texts = texts.filter_map(|dir| text_of(&dir.join(NAME)));
     texts.flat_map(|text| text.lines().map(str::to_owned).collect::<Vec<_>>()).collect()
+}
+
+fn text_of(path: &Path) -> Option<String> {
+    String::from_utf8(outside::read_small(path)?).ok()
 }

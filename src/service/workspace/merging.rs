@@ -12,7 +12,7 @@ use super::git_index::Entry;
 use super::revision::Repository;
 use crate::exchange::merge::histories::HistoryFiles;
 use crate::exchange::merge::take::{self, MergeTexts, Sides, Take};
-use crate::exchange::merge::{InConflict, Request, Side, merge_logs};
+use crate::exchange::merge::{DifferingLog, InConflict, Request, Side, merge_logs};
 use crate::files::vault::Vault;
 use crate::files::vault::config::LogForm;
 use crate::files::vault::tree::Tree;
@@ -224,10 +224,7 @@ fn histories(
 }
 
 /// Returns the logs of audit and staging that both sides have with different bytes.
-fn logs(
-    objects: &Objects,
-    [ours, theirs]: &[Vec<Entry>; 2],
-) -> Result<Vec<(String, [Vec<u8>; 2])>, Failure> {
+fn logs(objects: &Objects, [ours, theirs]: &[Vec<Entry>; 2]) -> Result<Vec<DifferingLog>, Failure> {
     let is_log = |path: &str| {
         let folders = [layout::AUDIT_DIR, layout::STAGING_CHAINS];
         path.ends_with(".jsonl") && folders.iter().any(|folder| path.starts_with(folder))
@@ -353,6 +350,7 @@ enum Kind {
 ///
 /// # Errors
 /// A file cannot be read or written.
+#[allow(clippy::disallowed_methods, reason = "git made the files for this command")]
 pub(crate) fn drive(
     workspace: &Workspace<'_>,
     [base, ours, theirs]: [&Path; 3],

@@ -12,6 +12,7 @@ use crate::record::chain::history::{AppendError, History};
 use crate::record::chain::replay;
 use crate::record::checkpoint::chronicle::Chronicle;
 use crate::record::checkpoint::codec::path_of;
+use crate::record::checkpoint::event::Checkpoint;
 use crate::record::checkpoint::fault::LogError;
 use crate::record::checkpoint::log::Log;
 use crate::record::checkpoint::sealed::sealed_text;
@@ -139,7 +140,7 @@ pub(super) fn everything(vault: &Vault, chronicle: &Chronicle<'_>) -> BTreeSet<D
 /// Returns every artifact that a log seals, even if the log is broken, with its versions in order.
 pub(crate) fn recorded(log: &Log) -> BTreeMap<DocumentId, Vec<Version>> {
     let mut ids: BTreeMap<DocumentId, Vec<Version>> = BTreeMap::new();
-    for (id, _, mark) in log.entries.iter().flatten().flat_map(|checkpoint| checkpoint.changes()) {
+    for (id, _, mark) in log.entries.iter().flatten().flat_map(Checkpoint::changes) {
         if let Some(mark) = mark {
             ids.entry(id.clone()).or_default().extend(mark.version);
         }

@@ -71,7 +71,7 @@ impl Clone_ {
         let sides = log.checkpoints().iter().flat_map(|one| one.sides());
         let all = log.checkpoints().iter().copied().chain(sides.map(|side| &side.checkpoint));
         let versions = all.filter_map(|one| one.mark_of(id)?.version);
-        versions.max().map_or(Version::NONE, |last| last.next())
+        versions.max().map_or(Version::NONE, Version::next)
     }
 
     fn push(&mut self, next: Checkpoint) {
@@ -314,10 +314,11 @@ proptest! {
                     let twice = sides[item].clone();
                     sides.insert(item, twice);
                 }
-                2 => match merge.set.pop() {
-                    None => continue,
-                    Some(_) => {}
-                },
+                2 => {
+                    if merge.set.pop().is_none() {
+                        continue;
+                    }
+                }
                 _ => {
                     let Some((_, mark)) = merge.set.first_mut() else { continue };
                     mark.chain_hash = Some(Digest::of(b"invented"));
