@@ -19,11 +19,14 @@ impl Pass<'_> {
         let marks = self.view.side_marks.get(self.id).map_or(&[][..], Vec::as_slice);
         let may_exist =
             self.names.is_none_or(|names| names.iter().any(|name| name == layout::ASIDE));
-        if marks.is_empty() && !may_exist {
+        let removals = self.view.side_removals.get(self.id);
+        if marks.is_empty() && removals.is_none() && !may_exist {
             return;
         }
         let mut known: BTreeSet<(Version, Digest)> = BTreeSet::new();
+        let mut retired: BTreeSet<Timestamp> = BTreeSet::new();
         let mut know = |history: &History| {
+            retired.extend(history.entries().filter_map(Entry::retired_at));
             known.extend(history.entries().map(|entry| (entry.version, entry.chain_hash)));
         };
         own.into_iter().for_each(&mut know);
@@ -52,6 +55,12 @@ impl Pass<'_> {
                 let finding = finding.version(version).checkpoint(*merge);
                 self.push(Finding { expected: Some(hash.to_string()), ..finding });
             }
+        }
+        for at in removals.into_iter().flatten().filter(|at| !retired.contains(at)) {
+            let message = format!(
+                "a side line removes it at {at}, but neither its history nor one aside records that"
+            );
+            self.push(Finding::new(Code::UnrecordedRemoval, self.id.history_path(), message));
         }
     }
 

@@ -117,10 +117,16 @@ pub(super) const MERGES: &[(&str, Attack)] = &[
     }),
     ("aside-deleted", |t| {
         merged(t)?;
-        let id = t.draw.of(&[BOTH, FROM, TO]).to_owned();
+        let id = t.draw.of(&[BOTH, TO]).to_owned();
         let folder = t.aside(&id)?;
         t.remove(&folder);
         Some(Place::of(&id))
+    }),
+    ("aside-retirement-deleted", |t| {
+        merged(t)?;
+        let folder = t.aside(FROM)?;
+        t.remove(&folder);
+        Some(Place::of(FROM))
     }),
     ("log-refolded", |t| refolded(t).map(|_| Place::vault())),
     ("log-refolded-committed", |t| {
