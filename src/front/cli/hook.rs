@@ -30,7 +30,7 @@ pub(super) struct Hook {
 
 #[derive(Debug, clap::Subcommand)]
 enum Action {
-    /// Install hooks in the repository; exit 1 if one is left to another program
+    /// Install hooks in the repository; exit 1 if another program has one
     ///
     /// Each hook runs `ctx hook run`, for every vault of the repository or for the one that --vault
     /// names. Without options, all hooks are installed.

@@ -1,8 +1,8 @@
 //! Merges: the lines of a log, and the checkpoint that joins two of them (`spec/merge.md`).
 //!
 //! A log has one main line. A merge is a checkpoint of the main line that binds the head of another
-//! log, and holds the checkpoints of that log which the main line lacks. [`Lines`] is the graph of
-//! all checkpoints that a log holds, [`decide`] says which values a merge takes from each side, and
+//! log, and holds the checkpoints of that log which the main line lacks. `Lines` is the graph of
+//! all checkpoints that a log holds and decides which values a merge takes from each side, and
 //! [`merge`] makes the checkpoint. None of this reads histories: a review may refuse more.
 
 use std::cell::OnceCell;
