@@ -17,11 +17,11 @@ pub(crate) type HistoryFiles = BTreeMap<String, Vec<u8>>;
 
 /// A history that the two sides have with different bytes.
 #[derive(Debug)]
-pub(crate) struct Differing {
+pub(crate) struct Differing<'r> {
     /// The artifact.
-    pub(crate) id: DocumentId,
+    pub(crate) id: &'r DocumentId,
     /// The files of the trunk, and of the branch; empty for a side without the history.
-    pub(crate) sides: [HistoryFiles; 2],
+    pub(crate) sides: [&'r HistoryFiles; 2],
 }
 
 /// The files of a merge in the folder of one history.
@@ -34,10 +34,10 @@ pub(super) struct Planned {
     pub(super) puts_aside: bool,
 }
 
-impl Differing {
+impl Differing<'_> {
     /// Returns the chain hashes of the history of each side, and its last entry; empty without one.
     fn chains(&self) -> [Vec<Digest>; 2] {
-        self.sides.each_ref().map(|files| {
+        self.sides.map(|files| {
             let history = files.get(layout::HISTORY);
             let history = history.and_then(|bytes| History::read(bytes, Version::NONE).ok());
             let entries = history.iter().flat_map(History::entries);
@@ -55,9 +55,9 @@ impl Differing {
     /// id: otherwise the branch's history has events that the main line does not seal.
     pub(super) fn planned(&self, decision: &Decision, is_same: bool) -> Planned {
         let [trunk, branch] = self.chains();
-        let is_conflict = decision.conflicts.contains_key(&self.id);
+        let is_conflict = decision.conflicts.contains_key(self.id);
         let takes_branch = !is_conflict && is_same && branch.starts_with(&trunk);
-        let [ours, theirs] = &self.sides;
+        let [ours, theirs] = self.sides;
         let chosen = if takes_branch { theirs } else { ours };
         let is_aside = |path: &str| path.split('/').next() == Some(layout::ASIDE);
         let own = chosen.iter().filter(|(path, _)| !is_aside(path));
@@ -85,8 +85,11 @@ impl Differing {
 }
 
 /// Returns the carried ids whose history on the branch does not go on from the trunk's.
-pub(super) fn parted(differing: &[Differing], decision: &Decision) -> Vec<(DocumentId, Conflict)> {
-    let carried = differing.iter().filter(|one| decision.carried.contains_key(&one.id));
+pub(super) fn parted(
+    differing: &[Differing<'_>],
+    decision: &Decision,
+) -> Vec<(DocumentId, Conflict)> {
+    let carried = differing.iter().filter(|one| decision.carried.contains_key(one.id));
     let parted = carried.filter(|one| !one.continues());
     parted.map(|one| (one.id.clone(), Conflict::History)).collect()
 }
@@ -114,11 +117,7 @@ impl Planned {
 
     /// Returns true if an earlier run wrote these files. The history may have grown since.
     pub(super) fn is_done(&self, vault: &Vault) -> bool {
-        let has = |(path, bytes): (String, &[u8])| {
-            let found = vault.files().read_optional(&path, limit::HISTORY);
-            found.is_ok_and(|found| found.is_some_and(|found| found.starts_with(bytes)))
-        };
-        self.files().all(has)
+        self.files().all(|(path, bytes)| begins_with(vault, (&path, limit::HISTORY), bytes))
     }
 
     /// Returns true if entries were added to the history after the merge.
@@ -132,11 +131,7 @@ impl Planned {
     pub(super) fn write(&self, vault: &Vault) -> Result<(), FileError> {
         let files = vault.files();
         for (path, bytes) in self.files() {
-            match files.read_optional(&path, limit::HISTORY)? {
-                Some(old) if old == bytes => {}
-                Some(old) => files.replace(&path, &old, bytes)?,
-                None => files.create_durable(&path, bytes)?,
-            }
+            replace(vault, (&path, limit::HISTORY), bytes)?;
         }
         for path in self.surplus(vault) {
             // Git has its bytes: it is a file of one of the two sides.
@@ -146,5 +141,26 @@ impl Planned {
         }
         files.remove_empty_folder(&self.folder);
         Ok(())
+    }
+}
+
+/// Returns true if a file of the working copy begins with these bytes. It may have grown since. A
+/// file above the limit does not.
+pub(super) fn begins_with(vault: &Vault, (path, limit): (&str, u64), bytes: &[u8]) -> bool {
+    let found = vault.files().read_optional(path, limit);
+    found.is_ok_and(|found| found.is_some_and(|found| found.starts_with(bytes)))
+}
+
+/// Writes a file of the record into the working copy. The file there is not above the limit.
+pub(super) fn replace(
+    vault: &Vault,
+    (path, limit): (&str, u64),
+    bytes: &[u8],
+) -> Result<(), FileError> {
+    let files = vault.files();
+    match files.read_optional(path, limit)? {
+        Some(old) if old == bytes => Ok(()),
+        Some(old) => files.replace(path, &old, bytes),
+        None => files.create_durable(path, bytes),
     }
 }

@@ -36,9 +36,6 @@ use crate::values::model::number::CheckpointNumber;
 use crate::values::model::timestamp::Timestamp;
 use crate::write::publish::{self, PublishError};
 
-/// Maximum time between the clock and a head after it.
-const MAX_AHEAD_MILLIS: i64 = 24 * 60 * 60 * 1000;
-
 /// Options of a merge.
 #[derive(Debug)]
 pub(crate) struct Request<'r> {
@@ -212,7 +209,7 @@ impl Side {
 pub(crate) fn merge(vault: &Vault, request: &Request<'_>) -> Result<Merged, MergeError> {
     let _lock = if request.dry_run { None } else { Some(vault.lock(request.holder)?) };
     let Request { ours, theirs, now, .. } = request;
-    let of_trunk = |trunk| -> Vec<Differing> {
+    let of_trunk = |trunk| -> Vec<Differing<'_>> {
         request.histories.iter().map(|one| differing(trunk, one)).collect()
     };
     let seen = |side| match side {
@@ -265,10 +262,8 @@ pub(crate) fn merge(vault: &Vault, request: &Request<'_>) -> Result<Merged, Merg
     }
     let is_done = is_done(vault, &joined.held, &joined.heads)?
         && planned.iter().all(|one| one.is_done(vault))
-        && longer_logs(request).all(|(path, bytes)| {
-            let found = vault.files().read_optional(path, limit::LOG);
-            found.is_ok_and(|found| found.is_some_and(|found| found.starts_with(bytes)))
-        });
+        && longer_logs(request)
+            .all(|(path, bytes)| histories::begins_with(vault, (path, limit::LOG), bytes));
     for one in &mut conflicts {
         let own = planned.iter().find(|planned| planned.id == one.id);
         one.is_settled = is_done && own.is_some_and(|own| own.has_grown(vault));
@@ -290,7 +285,8 @@ pub(crate) fn merge(vault: &Vault, request: &Request<'_>) -> Result<Merged, Merg
     refuse_damage(vault, request, &planned, &joined.log)?;
     if !request.dry_run {
         planned.iter().try_for_each(|one| one.write(vault))?;
-        longer_logs(request).try_for_each(|(path, bytes)| replace(vault, path, bytes))?;
+        longer_logs(request)
+            .try_for_each(|(path, bytes)| histories::replace(vault, (path, limit::LOG), bytes))?;
         // A trusted head stays: the merge is not committed, and git can take it back.
         if let Some(merge) = &result.checkpoint {
             trusted_head::record_merge(vault, &merge.hash)?;
@@ -458,12 +454,12 @@ fn longer_logs<'r>(request: &'r Request<'_>) -> impl Iterator<Item = (&'r str, &
 }
 
 /// Returns a history with the files of the trunk first.
-fn differing(trunk: Side, (id, [ours, theirs]): &(DocumentId, [HistoryFiles; 2])) -> Differing {
+fn differing(trunk: Side, (id, [ours, theirs]): &(DocumentId, [HistoryFiles; 2])) -> Differing<'_> {
     let sides = match trunk {
         Side::Ours => [ours, theirs],
         Side::Theirs => [theirs, ours],
     };
-    Differing { id: id.clone(), sides: sides.map(Clone::clone) }
+    Differing { id, sides }
 }
 
 /// Returns the state at the head of a log.
@@ -531,7 +527,7 @@ fn time_of(now: Timestamp, logs: [(Side, &Chronicle<'_>); 2]) -> Result<Timestam
     let mut at = now;
     for (side, log) in logs {
         let Some(head) = log.head() else { continue };
-        if head.at.millis() - now.millis() > MAX_AHEAD_MILLIS {
+        if head.at.millis() - now.millis() > publish::MAX_AHEAD_MILLIS {
             return Err(MergeError::ClockBehind { side, at: head.at, now });
         }
         at = at.max(head.at.next().ok_or(MergeError::ClockEnded(head.at))?);
@@ -617,15 +613,5 @@ fn refuse_findings(seen: &Vault, now: Timestamp, log: &Log) -> Result<(), MergeE
 /// Replaces the log of the working copy, which has git's conflict markers or is that of one side.
 fn write(vault: &Vault, log: &Log) -> Result<(), MergeError> {
     let bytes = log.sound().map(|chronicle| chronicle.export(log.form)).unwrap_or_default();
-    Ok(replace(vault, log.path(), &bytes)?)
-}
-
-/// Writes a file of the record into the working copy.
-fn replace(vault: &Vault, path: &str, bytes: &[u8]) -> Result<(), FileError> {
-    let files = vault.files();
-    match files.read_optional(path, limit::LOG)? {
-        Some(old) if old == bytes => Ok(()),
-        Some(old) => files.replace(path, &old, bytes),
-        None => files.create_durable(path, bytes),
-    }
+    Ok(histories::replace(vault, (log.path(), limit::LOG), &bytes)?)
 }

@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 
 use super::disk::Disk;
 use super::recased::Recased;
-use super::tree::{Kind, Tree, nameless};
+use super::tree::{Kind, Name, Tree, nameless};
 use crate::values::model::layout::limit;
 
 /// A file operation that failed, with the path in the vault.
@@ -479,12 +479,7 @@ impl Files {
     /// The folder does not exist, or it cannot be listed.
     pub fn names(&self, folder: &str) -> Result<Vec<String>, FileError> {
         if let Some(tree) = self.tree() {
-            let names = tree.names(folder);
-            let names = names
-                .map_err(|e| FileError::from_errno("list", folder, e))?
-                .iter()
-                .filter(|name| name.is_text);
-            return Ok(names.map(|name| name.name.clone()).collect());
+            return listed_in(tree, folder, |name| name.name.clone());
         }
         self.listed(folder, |_, name, _| name.to_owned())
     }
@@ -496,12 +491,7 @@ impl Files {
     /// The errors of [`Files::names`].
     pub(super) fn entries(&self, folder: &str) -> Result<Vec<(String, Kind)>, FileError> {
         if let Some(tree) = self.tree() {
-            let names = tree.names(folder);
-            let names = names
-                .map_err(|e| FileError::from_errno("list", folder, e))?
-                .iter()
-                .filter(|name| name.is_text);
-            return Ok(names.map(|name| (name.name.clone(), name.kind)).collect());
+            return listed_in(tree, folder, |name| (name.name.clone(), name.kind));
         }
         let folder = if folder.is_empty() { "." } else { folder };
         self.listed(folder, |fd, name, kind| {
@@ -586,6 +576,12 @@ pub(super) fn open_beneath(
         at = rustix::fs::openat(&at, name, step | OFlags::NOFOLLOW, mode)?;
     }
     Ok(at)
+}
+
+/// Returns a part of each name in a folder of a tree that is UTF-8.
+fn listed_in<T>(tree: &Tree, folder: &str, of: impl Fn(&Name) -> T) -> Result<Vec<T>, FileError> {
+    let names = tree.names(folder).map_err(|e| FileError::from_errno("list", folder, e))?;
+    Ok(names.iter().filter(|name| name.is_text).map(of).collect())
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use super::Workspace;
 use super::git::{Objects, merge_texts};
 use super::git_index::Entry;
+use super::push::TRUNK;
 use super::revision::Repository;
 use crate::exchange::merge::histories::HistoryFiles;
 use crate::exchange::merge::take::{self, MergeTexts, Sides, Take};
@@ -18,6 +19,7 @@ use crate::files::vault::config::LogForm;
 use crate::files::vault::tree::Tree;
 use crate::record::checkpoint::codec::path_of;
 use crate::record::checkpoint::log::Log;
+use crate::record::torn_tail;
 use crate::service::report::failure::{Code, Failure};
 use crate::service::report::merge::MergeReport;
 use crate::values::model::digest::Digest;
@@ -266,9 +268,7 @@ pub(crate) fn marked(workspace: &Workspace<'_>, vault: &Vault) -> Vec<String> {
 }
 
 fn has_markers(bytes: &[u8]) -> bool {
-    let begins = |line: &[u8], mark: &[u8]| line.starts_with(mark);
-    let mut lines = bytes.split(|byte| *byte == b'\n');
-    lines.any(|line| begins(line, b"<<<<<<< ") || begins(line, b">>>>>>> "))
+    torn_tail::conflict(bytes).is_some()
 }
 
 /// Returns the artifact in whose history folder a file is, and the path of the file in it.
@@ -289,7 +289,7 @@ fn of_history(path: &str) -> Option<(DocumentId, &str)> {
 /// Git lacks the log of a ref.
 fn upstream(repository: &Repository<'_>) -> Result<Vec<Vec<Digest>>, Failure> {
     let ask = |args: &[&str]| repository.ask(args).ok().map(|said| said.trim().to_owned());
-    let configured = ask(&["config", "--get", "contextnest.trunk"]);
+    let configured = ask(&["config", "--get", TRUNK]);
     let by_remote = || {
         let head = ask(&["symbolic-ref", "-q", "--short", "refs/remotes/origin/HEAD"])?;
         head.strip_prefix("origin/").map(str::to_owned)

@@ -8,7 +8,7 @@ use super::proposal::{Judged, Proposal, commit};
 use crate::service::report::failure::{Code, Failure};
 
 /// Configuration of git with the name of the trunk.
-const TRUNK: &str = "contextnest.trunk";
+pub(super) const TRUNK: &str = "contextnest.trunk";
 
 /// A ref that a push changes.
 #[derive(Debug, PartialEq, Eq)]

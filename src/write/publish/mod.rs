@@ -63,6 +63,7 @@ use after::Commit;
 use before_event::BeforeEvent;
 use bound::Binds;
 use governance_files::Includes;
+pub(crate) use transaction::MAX_AHEAD_MILLIS;
 use transaction::Transaction;
 
 /// The reason for which nothing was published.

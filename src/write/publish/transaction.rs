@@ -37,7 +37,7 @@ use crate::write::commit::expect::Expect;
 use crate::write::commit::{Beyond, Change, Item, Step};
 
 /// Maximum lead of the head over the clock, in milliseconds.
-const MAX_AHEAD_MILLIS: i64 = 24 * 3_600_000;
+pub(crate) const MAX_AHEAD_MILLIS: i64 = 24 * 3_600_000;
 
 /// The vault as the writer of one event finds it.
 pub(super) struct Transaction<'a> {
